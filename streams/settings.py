@@ -1,0 +1,182 @@
+"""Typed settings: canonry.toml, then CANONRY_* variables from the environment (nested with `__`), which win.
+
+    [blobs]                         CANONRY_BLOBS__KIND=s3
+    kind = "s3"                     CANONRY_BROKER=kafka-1:9092
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+
+from streams.errors import SettingsError, UnknownSource
+
+
+class Section(BaseModel):
+    """A table of canonry.toml; a key that does not exist is an error, not silence."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class KafkaSettings(Section):
+    """How to reach the broker. `CANONRY_BROKER` (or `broker` in the file) is the address; empty means a local one."""
+
+    security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = "PLAINTEXT"
+    ssl_ca_file: Path | None = None
+    ssl_cert_file: Path | None = None
+    ssl_key_file: Path | None = None
+    sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] = "PLAIN"
+    sasl_username: str = ""
+    sasl_password: str = Field(default="", repr=False)
+    topic_prefix: str = Field(
+        default="", pattern=r"^[A-Za-z0-9._-]*$", description="put before every topic and group name"
+    )
+    log_epoch: int = Field(
+        default=1, ge=1, description="raise by one when the log was lost and started again from offset 0"
+    )
+
+
+class LocalBrokerSettings(Section):
+    """The broker that `canonry broker start` runs on this machine."""
+
+    kind: Literal["auto", "kafka", "tansu"] = "auto"
+    heap_mb: int = Field(default=256, ge=128)
+    start_timeout_s: float = Field(default=60, gt=0)
+
+
+class BlobSettings(Section):
+    """Where originals and canons are kept."""
+
+    kind: Literal["directory", "s3"] = "directory"
+    path: Path | None = Field(default=None, description="directory store; default: <data_dir>/blobs")
+    fsync: bool = Field(default=True, description="flush each object to disk before its event is published")
+    endpoint: str = Field(default="", description="S3: host:port")
+    bucket: str = "canonry"
+    region: str = "us-east-1"
+    access_key: str = Field(default="", repr=False)
+    secret_key: str = Field(default="", repr=False)
+    secure: bool = Field(default=True, description="S3: use TLS")
+
+
+class WorkerSettings(Section):
+    """The stages' processes."""
+
+    slots: int = Field(default_factory=lambda: max(1, os.cpu_count() or 1), ge=1, description="single-process slots")
+    in_flight: int = Field(default=64, ge=1, description="events of one stage that may be worked on at once")
+    max_attempts: int = Field(default=2, ge=1, description="attempts at a document whose process died")
+    job_timeout_s: float = Field(default=120, gt=0, description="seconds for one job of one document")
+    slot_memory_mb: int = Field(default=1500, ge=200, description="address space of one slot beyond its start")
+    slot_jobs: int = Field(default=2000, ge=1, description="jobs after which a slot is replaced")
+    shutdown_s: float = Field(default=20, gt=0, description="seconds for a shutdown before the process ends itself")
+    watchdog_s: float = Field(default=300, gt=0, description="seconds with lag and no progress before the process ends")
+    inline_bytes: int = Field(
+        default=256 * 1024, ge=0, le=600 * 1024, description="a canon above this travels as a reference"
+    )
+
+
+class LimitSettings(Section):
+    """What is refused rather than tried."""
+
+    max_document_bytes: int = Field(default=256 * 1024 * 1024, ge=1, description="above: quarantined as `too_large`")
+    max_pages: int = Field(default=10_000, ge=1)
+
+
+class SourceSettings(Section):
+    """One registered source (R-IN-2)."""
+
+    kind: Literal["folder", "s3", "mail", "http", "sdk"] = "folder"
+    owner: str = ""
+    rank: int | None = Field(default=None, description="as system of record: the lower number wins a conflict")
+    readers: list[str] | None = Field(
+        default=None, description="who may read what comes without rights of its own; unset: nobody"
+    )
+    held_update: Literal["serve_stale", "withdraw"] = Field(
+        default="serve_stale", description="what consumers see while a newer version is held"
+    )
+    slo_s: float | None = Field(default=None, description="freshness promise in seconds")
+    language: str | None = Field(default=None, description="hint, ISO 639-1")
+
+
+class ScreenSettings(Section):
+    """The policy of the screen; see `streams.screen.policy`."""
+
+    policy_file: Path | None = None
+
+
+class Settings(BaseSettings):
+    """All of Canonry's settings. `Settings.load()` is how to get them."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="CANONRY_", env_nested_delimiter="__", extra="ignore", frozen=True, env_ignore_empty=True
+    )
+
+    data_dir: Path = Field(default=Path(".canonry"), description="state of this machine: local log, blobs, catalog")
+    broker: str = Field(default="", description="host:port of an existing broker; empty: a local one is started")
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "WARNING"
+    kafka: KafkaSettings = KafkaSettings()
+    local_broker: LocalBrokerSettings = LocalBrokerSettings()
+    blobs: BlobSettings = BlobSettings()
+    worker: WorkerSettings = Field(default_factory=WorkerSettings)
+    limits: LimitSettings = LimitSettings()
+    screen: ScreenSettings = ScreenSettings()
+    sources: dict[str, SourceSettings] = Field(default_factory=dict)
+    catalog_url: str = Field(default="", description="SQLAlchemy URL; default: SQLite in data_dir")
+    search_path: Path | None = Field(default=None, description="SQLite FTS5 index; default: <data_dir>/search.db")
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        toml = TomlConfigSettingsSource(settings_cls, toml_file=config_path())
+        return init_settings, env_settings, toml
+
+    @classmethod
+    def load(cls, **overrides: Any) -> Settings:
+        """The settings of this process.
+
+        Raises:
+            SettingsError: the file is no TOML, or a value can't be used; names each one.
+        """
+        path = config_path()
+        if "CANONRY_CONFIG" in os.environ and not path.is_file():
+            raise SettingsError(f"CANONRY_CONFIG names {path}, which is no file.")
+        try:
+            return cls(**overrides)
+        except ValidationError as error:
+            details = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
+            raise SettingsError(f"Settings can't be used: {details}.", remedy=f"Check {path} and CANONRY_*.") from error
+        except ValueError as error:  # tomllib's and pydantic-settings' errors are ValueErrors
+            raise SettingsError(f"{path} can't be read: {error}.") from error
+
+    def source(self, name: str) -> SourceSettings:
+        """The registered source of this name. Raises UnknownSource."""
+        try:
+            return self.sources[name]
+        except KeyError:
+            raise UnknownSource(f"No source {name!r} is registered.") from None
+
+    @property
+    def blob_dir(self) -> Path:
+        return self.blobs.path or self.data_dir / "blobs"
+
+    @property
+    def catalog_database(self) -> str:
+        return self.catalog_url or f"sqlite:///{(self.data_dir / 'catalog.db').absolute()}"
+
+    @property
+    def search_database(self) -> Path:
+        return self.search_path or self.data_dir / "search.db"
+
+
+def config_path() -> Path:
+    """canonry.toml of this folder, or the file that CANONRY_CONFIG names."""
+    return Path(os.environ.get("CANONRY_CONFIG", "canonry.toml"))
