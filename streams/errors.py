@@ -96,7 +96,9 @@ class BlobStoreUnavailable(CanonryError):
 
     code = "blob_store_unavailable"
     transient = True
-    remedy = "Check [blobs] in `canonry config show` and that the store is running; work goes on by itself when it is back."
+    remedy = (
+        "Check [blobs] in `canonry config show` and that the store is running; work goes on by itself when it is back."
+    )
 
 
 class BlobNotFound(CanonryError):

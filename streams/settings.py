@@ -1,7 +1,7 @@
 """Typed settings: canonry.toml, then CANONRY_* variables from the environment (nested with `__`), which win.
 
-    [blobs]                         CANONRY_BLOBS__KIND=s3
-    kind = "s3"                     CANONRY_BROKER=kafka-1:9092
+[blobs]                         CANONRY_BLOBS__KIND=s3
+kind = "s3"                     CANONRY_BROKER=kafka-1:9092
 """
 
 from __future__ import annotations

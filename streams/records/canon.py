@@ -7,8 +7,8 @@ from enum import StrEnum
 import msgspec
 
 
-class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False, forbid_unknown_fields=False):
-    """Base of all records: immutable, keyword-only, one Avro record each."""
+class Record(msgspec.Struct, frozen=True):
+    """Base of all records: immutable, one Avro record each. `kw_only` is not inherited: each says it."""
 
 
 class BlockKind(StrEnum):
@@ -37,8 +37,14 @@ class BlockKind(StrEnum):
 
 
 FURNITURE = frozenset(
-    {BlockKind.PAGE_HEADER, BlockKind.PAGE_FOOTER, BlockKind.PAGE_NUMBER, BlockKind.COMMENT, BlockKind.METADATA,
-     BlockKind.BOILERPLATE}
+    {
+        BlockKind.PAGE_HEADER,
+        BlockKind.PAGE_FOOTER,
+        BlockKind.PAGE_NUMBER,
+        BlockKind.COMMENT,
+        BlockKind.METADATA,
+        BlockKind.BOILERPLATE,
+    }
 )
 """Kinds that are kept and labelled but are no part of the body text (R-CAN-4)."""
 
@@ -61,14 +67,14 @@ class Method(StrEnum):
     MIXED = "mixed"
 
 
-class Link(Record):
+class Link(Record, kw_only=True):
     """A link inside a block: its text and its target as the document has it."""
 
     text: str
     target: str
 
 
-class Block(Record):
+class Block(Record, kw_only=True):
     """One block in reading order. `text` of a table is its rows, cells joined by tabs."""
 
     id: str = ""  # set by `streams.extract.finish`: hash of kind and text, stable over versions
@@ -88,7 +94,7 @@ class Block(Record):
     hidden: bool = False  # in the file, but not shown to its reader
 
 
-class Cell(Record):
+class Cell(Record, kw_only=True):
     """A cell of a grid, once, at its first position (R-CAN-3)."""
 
     row: int
@@ -99,7 +105,7 @@ class Cell(Record):
     header: bool = False
 
 
-class Table(Record):
+class Table(Record, kw_only=True):
     """A grid. `n_rows` counts header rows."""
 
     number: str | None = None
@@ -112,7 +118,7 @@ class Table(Record):
     cells: list[Cell]
 
 
-class Page(Record):
+class Page(Record, kw_only=True):
     """Geometry and evidence of one page."""
 
     number: int
@@ -125,14 +131,14 @@ class Page(Record):
     image_area: float = 0.0  # share of the page covered by images, 0..1
 
 
-class Dropped(Record):
+class Dropped(Record, kw_only=True):
     """Something that was left out on purpose, and how much of it."""
 
     what: str  # e.g. invisible_text, off_page_text, script
     count: int
 
 
-class CanonBody(Record):
+class CanonBody(Record, kw_only=True):
     """What a document says. Same content, same fingerprint: same bytes, on every machine (R-CAN-7).
 
     It holds nothing of where the document came from: no path, no name, no rights, no time of extraction.
