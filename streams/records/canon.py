@@ -67,14 +67,14 @@ class Method(StrEnum):
     MIXED = "mixed"
 
 
-class Link(Record, kw_only=True):
+class Link(Record, frozen=True, kw_only=True):
     """A link inside a block: its text and its target as the document has it."""
 
     text: str
     target: str
 
 
-class Block(Record, kw_only=True):
+class Block(Record, frozen=True, kw_only=True):
     """One block in reading order. `text` of a table is its rows, cells joined by tabs."""
 
     id: str = ""  # set by `streams.extract.finish`: hash of kind and text, stable over versions
@@ -94,7 +94,7 @@ class Block(Record, kw_only=True):
     hidden: bool = False  # in the file, but not shown to its reader
 
 
-class Cell(Record, kw_only=True):
+class Cell(Record, frozen=True, kw_only=True):
     """A cell of a grid, once, at its first position (R-CAN-3)."""
 
     row: int
@@ -105,7 +105,7 @@ class Cell(Record, kw_only=True):
     header: bool = False
 
 
-class Table(Record, kw_only=True):
+class Table(Record, frozen=True, kw_only=True):
     """A grid. `n_rows` counts header rows."""
 
     number: str | None = None
@@ -118,7 +118,7 @@ class Table(Record, kw_only=True):
     cells: list[Cell]
 
 
-class Page(Record, kw_only=True):
+class Page(Record, frozen=True, kw_only=True):
     """Geometry and evidence of one page."""
 
     number: int
@@ -131,14 +131,14 @@ class Page(Record, kw_only=True):
     image_area: float = 0.0  # share of the page covered by images, 0..1
 
 
-class Dropped(Record, kw_only=True):
+class Dropped(Record, frozen=True, kw_only=True):
     """Something that was left out on purpose, and how much of it."""
 
     what: str  # e.g. invisible_text, off_page_text, script
     count: int
 
 
-class CanonBody(Record, kw_only=True):
+class CanonBody(Record, frozen=True, kw_only=True):
     """What a document says. Same content, same fingerprint: same bytes, on every machine (R-CAN-7).
 
     It holds nothing of where the document came from: no path, no name, no rights, no time of extraction.

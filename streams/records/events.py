@@ -58,7 +58,7 @@ SKIP_RULES: dict[str, str] = {
 """Rules by which a document is left out, each with its meaning. Nothing is skipped without one."""
 
 
-class Sequence(Record, kw_only=True, order=True):
+class Sequence(Record, frozen=True, kw_only=True, order=True):
     """Position of an event: orders the versions of one source_id."""
 
     epoch: int  # of the log; grows when a lost log starts again from 0
@@ -86,7 +86,7 @@ class Lane(StrEnum):
     BACKFILL = "backfill"
 
 
-class Content(Record, kw_only=True):
+class Content(Record, frozen=True, kw_only=True):
     """The original bytes: where they are and how they were declared."""
 
     sha256: str
@@ -95,7 +95,7 @@ class Content(Record, kw_only=True):
     http_content_type: str | None = None
 
 
-class Manifest(Record, kw_only=True):
+class Manifest(Record, frozen=True, kw_only=True):
     """What a source says about a document besides its bytes."""
 
     path: str  # as a person reads it; NFC, control and undecodable bytes escaped
@@ -114,7 +114,7 @@ class Manifest(Record, kw_only=True):
     child_index: int | None = None
 
 
-class Failure(Record, kw_only=True):
+class Failure(Record, frozen=True, kw_only=True):
     """What a connector or a stage could not do. `skip` names the rule when it is no fault."""
 
     code: str
@@ -122,7 +122,7 @@ class Failure(Record, kw_only=True):
     skip: bool = False
 
 
-class ChangeEvent(Record, kw_only=True):
+class ChangeEvent(Record, frozen=True, kw_only=True):
     """`raw-arrived`: something changed at a source."""
 
     source_id: str
@@ -134,7 +134,7 @@ class ChangeEvent(Record, kw_only=True):
     reason: str | None = None
 
 
-class DocumentRef(Record, kw_only=True):
+class DocumentRef(Record, frozen=True, kw_only=True):
     """Which document, which event of it, and which bytes: carried through all stages."""
 
     source_id: str
@@ -143,14 +143,14 @@ class DocumentRef(Record, kw_only=True):
     manifest: Manifest
 
 
-class Candidate(Record, kw_only=True):
+class Candidate(Record, frozen=True, kw_only=True):
     """An encoding that lost, and how sure the detector was of it."""
 
     encoding: str
     confidence: float
 
 
-class Detection(Record, kw_only=True):
+class Detection(Record, frozen=True, kw_only=True):
     """What the bytes are, and the rule that decided it (R-DEC)."""
 
     media_type: str
@@ -164,7 +164,7 @@ class Detection(Record, kw_only=True):
     warnings: list[str] = []
 
 
-class Timing(Record, kw_only=True):
+class Timing(Record, frozen=True, kw_only=True):
     """Work of one stage on one document."""
 
     stage: str
@@ -172,7 +172,7 @@ class Timing(Record, kw_only=True):
     seconds: float
 
 
-class Decoded(Record, kw_only=True):
+class Decoded(Record, frozen=True, kw_only=True):
     """`decoded`: what these bytes are, or why that is the end."""
 
     document: DocumentRef
@@ -182,7 +182,7 @@ class Decoded(Record, kw_only=True):
     timings: list[Timing] = []
 
 
-class Payload(Record, kw_only=True):
+class Payload(Record, frozen=True, kw_only=True):
     """A canon body: always in the blob store, and inline as well when it is small (claim check)."""
 
     key: str  # canons/<content hash>/<fingerprint>
@@ -191,7 +191,7 @@ class Payload(Record, kw_only=True):
     inline: bytes | None = None
 
 
-class Attempt(Record, kw_only=True):
+class Attempt(Record, frozen=True, kw_only=True):
     """One extractor's attempt at a document."""
 
     extractor: str
@@ -203,7 +203,7 @@ class Attempt(Record, kw_only=True):
     seconds: float
 
 
-class Extracted(Record, kw_only=True):
+class Extracted(Record, frozen=True, kw_only=True):
     """`extracted`: the canon, or why there is none."""
 
     document: DocumentRef
@@ -214,7 +214,7 @@ class Extracted(Record, kw_only=True):
     timings: list[Timing] = []
 
 
-class PageScores(Record, kw_only=True):
+class PageScores(Record, frozen=True, kw_only=True):
     """The screen's numbers for one page."""
 
     number: int
@@ -231,7 +231,7 @@ class Outcome(StrEnum):
     SKIPPED = "skipped"
 
 
-class Screening(Record, kw_only=True):
+class Screening(Record, frozen=True, kw_only=True):
     """The screen's verdict with its numbers and the policy that judged."""
 
     outcome: Outcome
@@ -244,7 +244,7 @@ class Screening(Record, kw_only=True):
     policy: str = ""
 
 
-class CanonSummary(Record, kw_only=True):
+class CanonSummary(Record, frozen=True, kw_only=True):
     """What the ledger and the catalog need to know of a canon without opening it."""
 
     title: str | None = None
@@ -260,7 +260,7 @@ class CanonSummary(Record, kw_only=True):
     characters: int = 0
 
 
-class Screened(Record, kw_only=True):
+class Screened(Record, frozen=True, kw_only=True):
     """`screened`: a document at the end of its way through the stages."""
 
     document: DocumentRef
@@ -272,7 +272,7 @@ class Screened(Record, kw_only=True):
     timings: list[Timing] = []
 
 
-class RecognitionRequest(Record, kw_only=True):
+class RecognitionRequest(Record, frozen=True, kw_only=True):
     """`recognize`: pages that need recognition."""
 
     document: DocumentRef
@@ -283,7 +283,7 @@ class RecognitionRequest(Record, kw_only=True):
     timings: list[Timing] = []
 
 
-class CanonVersion(Record, kw_only=True):
+class CanonVersion(Record, frozen=True, kw_only=True):
     """One canon of a version, current or archived."""
 
     payload: Payload
@@ -292,7 +292,7 @@ class CanonVersion(Record, kw_only=True):
     archived_at: datetime | None = None
 
 
-class Version(Record, kw_only=True):
+class Version(Record, frozen=True, kw_only=True):
     """One version of a source_id."""
 
     sequence: Sequence
@@ -310,7 +310,7 @@ class Version(Record, kw_only=True):
     settled_at: datetime | None = None
 
 
-class Change(Record, kw_only=True):
+class Change(Record, frozen=True, kw_only=True):
     """An event that changed a document without bringing content: move, acl, delete."""
 
     operation: Operation
@@ -332,7 +332,7 @@ class Status(StrEnum):
     DELETED = "deleted"
 
 
-class SourceState(Record, kw_only=True):
+class SourceState(Record, frozen=True, kw_only=True):
     """`versions`: all that is known of one source_id. A deleted source keeps its row."""
 
     source_id: str
@@ -353,7 +353,7 @@ class SourceState(Record, kw_only=True):
     stale: bool = False  # consumers see an older version than the current one
 
 
-class Canon(Record, kw_only=True):
+class Canon(Record, frozen=True, kw_only=True):
     """`canon-ready`: what an index may serve for one source_id. A null instead means: withdrawn or deleted."""
 
     source_id: str
@@ -381,7 +381,7 @@ class Canon(Record, kw_only=True):
     payload: Payload
 
 
-class Deletion(Record, kw_only=True):
+class Deletion(Record, frozen=True, kw_only=True):
     """`deleted`: what was deleted, by whom, why and when."""
 
     source_id: str
@@ -396,7 +396,7 @@ class Deletion(Record, kw_only=True):
     deleted_at: datetime
 
 
-class Quarantined(Record, kw_only=True):
+class Quarantined(Record, frozen=True, kw_only=True):
     """`quarantine`: a document that is held, and everything a person needs to decide. A null means: resolved."""
 
     source_id: str
@@ -421,7 +421,7 @@ class Quarantined(Record, kw_only=True):
     deadline: datetime | None = None
 
 
-class ProvenanceLink(Record, kw_only=True):
+class ProvenanceLink(Record, frozen=True, kw_only=True):
     """One living source_id of a content."""
 
     source_id: str
@@ -430,7 +430,7 @@ class ProvenanceLink(Record, kw_only=True):
     readers: list[str] | None = None
 
 
-class Provenance(Record, kw_only=True):
+class Provenance(Record, frozen=True, kw_only=True):
     """`contents`: the living source_ids of one content hash, each with its own rights."""
 
     content_hash: str
@@ -449,7 +449,7 @@ class DecisionKind(StrEnum):
     UNDO = "undo"
 
 
-class Decision(Record, kw_only=True):
+class Decision(Record, frozen=True, kw_only=True):
     """`decisions`: an operator's decision about one version of a document."""
 
     source_id: str
