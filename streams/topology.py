@@ -1,0 +1,43 @@
+"""Which stage reads and writes which topic. The way of a document, on one screen.
+
+connectors -> raw-arrived -> decode -> decoded -> extract -> extracted -> screen -> screened -> ledger
+ledger (also raw-arrived, decisions) -> canon-ready, deleted, quarantine, versions; versions -> provenance -> contents
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One Faust app and consumer group, named canonry-<name>."""
+
+    name: str
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]  # besides dead-letter, where every stage puts what it can't decode
+    does: str
+
+
+STAGES: dict[str, Stage] = {
+    stage.name: stage
+    for stage in (
+        Stage("decode", ("raw-arrived",), ("decoded",), "what are these bytes: format and encoding"),
+        Stage("extract", ("decoded",), ("extracted",), "the canon: blocks, tables, geometry, confidence"),
+        Stage("screen", ("extracted",), ("screened",), "legibility and quality, and the verdict"),
+        Stage(
+            "ledger",
+            ("raw-arrived", "screened", "decisions"),
+            ("canon-ready", "deleted", "quarantine", "versions"),
+            "versions and validity: what consumers may see",
+        ),
+        Stage("provenance", ("versions",), ("contents",), "the living sources of each content"),
+    )
+}
+
+DEAD_LETTER = "dead-letter"
+
+
+def group_id(stage: str, prefix: str = "") -> str:
+    """The consumer group of a stage."""
+    return f"{prefix}canonry-{stage}"
