@@ -1,1 +1,1 @@
-"""TODO."""
+"""One module for each external program or library: its types and its exceptions end there."""

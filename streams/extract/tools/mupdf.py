@@ -1,0 +1,382 @@
+"""MuPDF behind plain records: the one module that imports pymupdf; all of its exceptions become ours here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+import pymupdf
+
+from streams.errors import DocumentError
+from streams.extract.tools import mupdf_trees
+
+VERSION: str = str(pymupdf.VersionBind)
+
+Box = tuple[float, float, float, float]  # x0, y0, x1, y1 in points, origin top left, as displayed
+
+# Unknown glyphs stay U+FFFD: with TEXT_CID_FOR_UNKNOWN_UNICODE a broken font gives letters that look like text.
+_TEXT = pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_COLLECT_VECTORS
+_SHOWN = pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_CLIP | pymupdf.TEXT_PRESERVE_IMAGES
+_STORE_BYTES = 64 * 1024 * 1024  # decoded fonts and images kept between pages; MuPDF's own default is 256 MiB
+_EOF_WINDOW = 2048  # Acrobat looks for %%EOF in the last 1,024 bytes (ISO 32000-1, implementation note 18); be generous
+_ITALIC, _MONO, _BOLD = 1 << 1, 1 << 3, 1 << 4
+_SUPERSCRIPT = 1 << 0
+
+# pymupdf raises whatever its bindings meet on malformed objects; these are all a document's fault here.
+_FAULTS: tuple[type[Exception], ...] = (
+    pymupdf.mupdf.FzErrorBase,
+    RuntimeError,
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    AssertionError,
+    ArithmeticError,
+)
+
+T = TypeVar("T")
+
+
+class PageError(Exception):
+    """One page can't be read; the others may be."""
+
+
+class Span(NamedTuple):
+    """A run of one style. `visible` is false for render mode 3 and for full transparency."""
+
+    text: str
+    size: float
+    font: str
+    bold: bool
+    italic: bool
+    mono: bool
+    superscript: bool
+    visible: bool
+    color: int  # 0xRRGGBB
+    box: Box
+    origin: tuple[float, float]
+
+
+class RawLine(NamedTuple):
+    """A line as MuPDF found it; `direction` is that of reading, as displayed (y grows downwards)."""
+
+    spans: list[Span]
+    box: Box
+    direction: tuple[float, float]
+    vertical: bool  # writing mode of the font
+
+
+class Vector(NamedTuple):
+    """A painted rectangle, or the box of a painted line."""
+
+    box: Box
+    color: int
+
+
+class Word(NamedTuple):
+    """A word with its position in the page's lines."""
+
+    box: Box
+    text: str
+
+
+class Note(NamedTuple):
+    """An annotation with text."""
+
+    kind: str
+    text: str
+    author: str
+    box: Box
+
+
+class Field(NamedTuple):
+    """A form field with a value."""
+
+    name: str
+    value: str
+    box: Box
+
+
+class PageRead(msgspec.Struct, frozen=True, kw_only=True):
+    """All that one page holds."""
+
+    width: float
+    height: float
+    rotation: int
+    lines: list[RawLine]
+    vectors: list[Vector]
+    images: list[Box]
+    clipped: int  # characters that a clipping path hides
+    notes: list[Note]
+    fields: list[Field]
+    attachments: int
+
+
+def silence() -> None:
+    """Keep MuPDF's warnings off stderr and its store small. Once per process is enough; more often is harmless."""
+    pymupdf.TOOLS.mupdf_display_errors(False)
+    pymupdf.TOOLS.mupdf_display_warnings(False)
+    pymupdf.TOOLS.reset_mupdf_warnings()
+
+
+def _call(what: Callable[[], T], problem: str, message: str) -> T:
+    try:
+        return what()
+    except _FAULTS as error:
+        if "malloc" in str(error) or "out of memory" in str(error):
+            raise MemoryError(str(error)) from error
+        raise DocumentError(problem, f"{message}: {str(error).strip() or type(error).__name__}.") from error
+
+
+class Pdf:
+    """An open PDF. Pages are numbered from 1."""
+
+    def __init__(self, document: Any, path: Path) -> None:
+        self._document = document
+        self._path = path
+        self.repaired = bool(document.is_repaired)
+        self._words: tuple[int, Any] | None = None
+        self.page_count = self._count()
+
+    def _count(self) -> int:
+        count = 0
+        try:
+            count = int(self._document.page_count)
+            if count:
+                self._document.load_page(0)
+        except _FAULTS:
+            count = 0
+        if count == 0 and mupdf_trees.rebuild(self._document):
+            self.repaired = True
+            count = _call(lambda: int(self._document.page_count), "corrupt", "The page tree can't be read")
+        return count
+
+    @property
+    def cut_off(self) -> bool:
+        """No end-of-file mark or no pointer to the cross-reference where a whole file has them."""
+        with self._path.open("rb") as file:
+            file.seek(0, 2)
+            file.seek(max(0, file.tell() - _EOF_WINDOW))
+            tail = file.read()
+        return b"%%EOF" not in tail and b"startxref" not in tail
+
+    def metadata(self) -> dict[str, str]:
+        """The document information dictionary: title, author, subject, keywords, creator, producer, dates as stored."""
+        found: dict[str, Any] = _call(lambda: self._document.metadata, "corrupt", "The information can't be read") or {}
+        return {str(key): str(value) for key, value in sorted(found.items()) if value}
+
+    def language(self) -> str | None:
+        """`/Lang` of the catalog, as stored."""
+        try:
+            kind, value = self._document.xref_get_key(self._document.pdf_catalog(), "Lang")
+        except _FAULTS:
+            return None
+        return str(value) if kind == "string" else None
+
+    def outline(self) -> list[tuple[int, str, int]]:
+        """(level, title, page) of each bookmark; empty when there is none or it can't be read."""
+        try:
+            return [(int(level), str(title), int(page)) for level, title, page, *_ in self._document.get_toc()]
+        except _FAULTS:
+            return []
+
+    def embedded_files(self) -> int:
+        """Number of files attached to the document itself."""
+        try:
+            return int(self._document.embfile_count())
+        except _FAULTS:
+            return 0
+
+    def read(self, number: int) -> PageRead:
+        """Text, vectors and images of page `number`. Raises PageError when it can't be read."""
+        try:
+            return self._read(number)
+        except _FAULTS as error:
+            if "malloc" in str(error) or "out of memory" in str(error):
+                raise MemoryError(str(error)) from error
+            raise PageError(f"page {number}: {str(error).strip() or type(error).__name__}") from error
+
+    def _read(self, number: int) -> PageRead:
+        page = self._document.load_page(number - 1)
+        rotation = int(page.rotation) % 360
+        place = _Placement(page.rotation_matrix if rotation else None)
+        everywhere = pymupdf.INFINITE_RECT()
+        text = page.get_textpage(clip=everywhere, flags=_TEXT)
+        shown = page.get_textpage(clip=everywhere, flags=_SHOWN)
+        blocks = text.extractDICT()["blocks"]
+        images = [place.box(image["bbox"]) for image in shown.extractIMGINFO()]
+        lines = list(_lines(blocks, place))
+        characters = sum(len(span.text) for line in lines for span in line.spans)
+        clipped = characters - _length(shown)
+        if clipped > 0:  # the common page has nothing clipped and is not converted twice
+            lines = list(_lines(shown_text(page), place))
+        self._words = (number, page)
+        vectors = [
+            Vector(place.box(block["bbox"]), int(block["color"]) & 0xFFFFFF)
+            for block in blocks
+            if block["type"] == 3 and block.get("alpha", 255)
+        ]
+        notes, fields, attachments = _annotations(page, place)
+        return PageRead(
+            width=float(page.rect.width),
+            height=float(page.rect.height),
+            rotation=rotation,
+            lines=lines,
+            vectors=vectors,
+            images=images,
+            clipped=max(0, clipped),
+            notes=notes,
+            fields=fields,
+            attachments=attachments,
+        )
+
+    def words(self, number: int) -> list[Word]:
+        """Visible words of page `number`, in the order of its lines."""
+        try:
+            page = self._words[1] if self._words and self._words[0] == number else self._document.load_page(number - 1)
+            place = _Placement(page.rotation_matrix if int(page.rotation) % 360 else None)
+            flags = pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_CLIP
+            found = page.get_textpage(clip=pymupdf.INFINITE_RECT(), flags=flags).extractWORDS()
+            return [Word(place.box(word[:4]), str(word[4])) for word in found]
+        except _FAULTS as error:
+            raise PageError(f"page {number}: {error}") from error
+
+    def shaded(self, number: int) -> list[Box]:
+        """Boxes of what is painted other than text and plain rectangles: backgrounds that white text may stand on."""
+        try:
+            page = self._document.load_page(number - 1)
+            place = _Placement(page.rotation_matrix if int(page.rotation) % 360 else None)
+            log = page.get_bboxlog()
+        except _FAULTS as error:
+            raise PageError(f"page {number}: {error}") from error
+        return [place.box(box) for kind, box in log if kind in ("fill-shade", "fill-image", "fill-imgmask")]
+
+
+class _Placement:
+    """From the page as stored to the page as displayed. pymupdf gives text as stored, before rotation."""
+
+    def __init__(self, matrix: Any) -> None:
+        self._matrix = None if matrix is None else tuple(float(value) for value in matrix)
+
+    def point(self, x: float, y: float) -> tuple[float, float]:
+        if self._matrix is None:
+            return x, y
+        a, b, c, d, e, f = self._matrix
+        return a * x + c * y + e, b * x + d * y + f
+
+    def direction(self, dx: float, dy: float) -> tuple[float, float]:
+        if self._matrix is None:
+            return dx, dy
+        a, b, c, d, _, _ = self._matrix
+        return a * dx + c * dy, b * dx + d * dy
+
+    def box(self, box: Any) -> Box:
+        x0, y0, x1, y1 = (float(value) for value in box)
+        if self._matrix is None:
+            return x0, y0, x1, y1
+        (ax, ay), (bx, by) = self.point(x0, y0), self.point(x1, y1)
+        return min(ax, bx), min(ay, by), max(ax, bx), max(ay, by)
+
+
+def _lines(blocks: list[Any], place: _Placement) -> Iterator[RawLine]:
+    for block in blocks:
+        if block["type"] != 0:
+            continue
+        for line in block["lines"]:
+            spans = [
+                Span(
+                    span["text"],
+                    float(span["size"]),
+                    str(span["font"]),
+                    bool(span["flags"] & _BOLD) or bool(span.get("char_flags", 0) & 8),
+                    bool(span["flags"] & _ITALIC),
+                    bool(span["flags"] & _MONO),
+                    bool(span["flags"] & _SUPERSCRIPT),
+                    span.get("alpha", 255) > 0,
+                    int(span["color"]) & 0xFFFFFF,
+                    place.box(span["bbox"]),
+                    place.point(*span["origin"]),
+                )
+                for span in line["spans"]
+            ]
+            yield RawLine(spans, place.box(line["bbox"]), place.direction(*line["dir"]), bool(line["wmode"]))
+
+
+def shown_text(page: Any) -> list[Any]:
+    """The text that clipping paths leave."""
+    flags = pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_CLIP
+    blocks: list[Any] = page.get_textpage(clip=pymupdf.INFINITE_RECT(), flags=flags).extractDICT()["blocks"]
+    return blocks
+
+
+def _length(textpage: Any) -> int:
+    """Characters of a text page without the line ends that extractTEXT adds."""
+    return len(textpage.extractTEXT().replace("\n", ""))
+
+
+def _annotations(page: Any, place: _Placement) -> tuple[list[Note], list[Field], int]:
+    kinds = page.annot_xrefs()
+    if not kinds:
+        return [], [], 0
+    notes: list[Note] = []
+    fields: list[Field] = []
+    attachments = 0
+    for annotation in page.annots():
+        kind = str(annotation.type[1])
+        information = annotation.info
+        attachments += kind == "FileAttachment"
+        text = str(information.get("content") or "").strip()
+        if text and kind != "Popup":
+            notes.append(Note(kind, text, str(information.get("title") or ""), place.box(annotation.rect)))
+    for widget in page.widgets():
+        value = widget.field_value
+        kind = widget.field_type_string
+        if kind in ("Button", "PushButton", "Signature") or value in (None, "", False, "Off"):
+            continue
+        name = str(widget.field_label or widget.field_name or "").strip()
+        shown = "\n".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+        if shown.strip():
+            fields.append(Field(name, shown.strip(), place.box(widget.rect)))
+    return notes, fields, attachments
+
+
+@contextmanager
+def open_pdf(path: Path) -> Iterator[Pdf]:
+    """Open the PDF at `path`.
+
+    Raises:
+        DocumentError: `encrypted` when it needs a password, `truncated` when it is cut off before anything that can be
+            read, `corrupt` when it is no PDF or damaged beyond reading.
+    """
+    silence()
+    if path.stat().st_size == 0:
+        raise DocumentError("truncated", "The file has no bytes.")
+    try:
+        document = _call(lambda: pymupdf.open(path, filetype="pdf"), "corrupt", "It can't be opened as a PDF")
+    except DocumentError as error:
+        raise _damage(path, error) from error
+    try:
+        if _call(lambda: bool(document.needs_pass), "corrupt", "Its protection can't be read"):
+            raise DocumentError("encrypted", "It opens only with a password.")
+        pdf = Pdf(document, path)
+        if pdf.page_count == 0:
+            raise _damage(path, DocumentError("corrupt", "It has no page that can be read."))
+        yield pdf
+    finally:
+        document.close()
+        pymupdf.TOOLS.store_shrink(100)
+
+
+def _damage(path: Path, error: DocumentError) -> DocumentError:
+    """The same error as `truncated` where the file has lost its end: no %%EOF and no startxref near it."""
+    with path.open("rb") as file:
+        head = file.read(_EOF_WINDOW)
+        file.seek(0, 2)
+        file.seek(max(0, file.tell() - _EOF_WINDOW))
+        tail = file.read()
+    if b"%PDF-" in head and b"%%EOF" not in tail and b"startxref" not in tail:
+        return DocumentError("truncated", "It is cut off before any page that can be read.")
+    return error

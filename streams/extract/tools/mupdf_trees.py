@@ -1,0 +1,76 @@
+"""A PDF whose page tree is a maze: find its pages without walking in circles, and give it a flat tree."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+_REFERENCE = re.compile(r"(\d+) (\d+) R")
+_INHERITABLE = ("Resources", "MediaBox", "CropBox", "Rotate")  # ISO 32000-1, 7.7.3.4
+_MOST_NODES = 100_000
+_DEEPEST = 50
+
+
+def rebuild(document: Any) -> bool:
+    """Give `document` (a pymupdf.Document, changed in memory only) a page tree of one level.
+
+    Pages come in the order of the old tree, each once; without a usable tree, in the order of their object numbers.
+    Returns whether there is a page now.
+    """
+    try:
+        catalog = document.pdf_catalog()
+        root = _reference(document.xref_get_key(catalog, "Pages"))
+        leaves = _leaves(document, root) if root else []
+        if not leaves:
+            leaves = [(xref, {}) for xref in range(1, document.xref_length()) if _type(document, xref) == "/Page"]
+        if not catalog or not leaves:
+            return False
+        tree = document.get_new_xref()
+        for xref, inherited in leaves:
+            for key, value in sorted(inherited.items()):
+                document.xref_set_key(xref, key, value)
+            document.xref_set_key(xref, "Parent", f"{tree} 0 R")
+        kids = " ".join(f"{xref} 0 R" for xref, _ in leaves)
+        document.update_object(tree, f"<</Type/Pages/Count {len(leaves)}/Kids[{kids}]>>")
+        document.xref_set_key(catalog, "Pages", f"{tree} 0 R")
+        document.init_doc()
+    except (RuntimeError, ValueError, LookupError, TypeError, AttributeError):
+        return False
+    return True
+
+
+def _leaves(document: Any, root: int) -> list[tuple[int, dict[str, str]]]:
+    """Pages below `root` in document order, each with the attributes that it inherits and does not set itself."""
+    leaves: list[tuple[int, dict[str, str]]] = []
+    seen = {root}
+    stack: list[tuple[int, dict[str, str], int]] = [(root, {}, 0)]
+    while stack and len(seen) < _MOST_NODES:
+        xref, inherited, depth = stack.pop()
+        own = {}
+        for key in _INHERITABLE:
+            kind, value = document.xref_get_key(xref, key)
+            if kind not in ("null", "undefined"):
+                own[key] = value
+        kind, kids = document.xref_get_key(xref, "Kids")
+        if kind != "array":
+            if _type(document, xref) == "/Page":
+                leaves.append((xref, {key: value for key, value in inherited.items() if key not in own}))
+            continue
+        if depth >= _DEEPEST:
+            continue
+        below = [int(match.group(1)) for match in _REFERENCE.finditer(kids)]
+        for kid in reversed(below):
+            if kid not in seen:
+                seen.add(kid)
+                stack.append((kid, {**inherited, **own}, depth + 1))
+    return leaves
+
+
+def _type(document: Any, xref: int) -> str:
+    kind, value = document.xref_get_key(xref, "Type")
+    return str(value) if kind == "name" else ""
+
+
+def _reference(value: tuple[str, str]) -> int | None:
+    match = _REFERENCE.fullmatch(value[1]) if value[0] == "xref" else None
+    return int(match.group(1)) if match else None
