@@ -221,7 +221,6 @@ def fake_server(get: bytes) -> Iterator[str]:
     "answer",
     [
         b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nshort",
-        b"HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\n",
         b"HTTP/1.1 403 No\r\nContent-Type: application/xml\r\nContent-Length: 6\r\n\r\n<Error",
         b"HTTP/1.1 403 No\r\nContent-Type: application/xml\r\nContent-Length: 2\r\n\r\n\xff\xfe",
         b"HTTP/1.1 404 No\r\nContent-Type: text/html\r\nContent-Length: 4\r\n\r\nsoon",
