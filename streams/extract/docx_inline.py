@@ -1,0 +1,387 @@
+"""Reads what stands inside one paragraph: runs, revisions, fields, links, notes, drawings, in the order of the file."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from lxml import etree
+
+from streams.errors import DocumentError
+from streams.extract.docx_math import linear
+from streams.extract.docx_styles import Look, Styles
+from streams.extract.docx_symbols import readable, symbol
+from streams.extract.ooxml import Package, attr, child, children, chosen, descendants, switched_on, value
+from streams.records import Link
+
+WRAPPERS = frozenset({"w:smartTag", "w:customXml", "w:dir", "w:bdo", "w:sdtContent", "w:sdt"})
+"""Elements that say something about their content and are no content."""
+INSERTED = frozenset({"w:ins", "w:moveTo"})
+DELETED = frozenset({"w:del", "w:moveFrom"})
+_PAGE_FIELDS = frozenset({"PAGE", "NUMPAGES", "SECTIONPAGES"})
+
+
+@dataclass(frozen=True)
+class NoteRef:
+    """A marker in the text: which note, and its own marker where the author chose one."""
+
+    kind: str  # footnote or endnote
+    identifier: str
+    custom: str | None = None
+
+
+@dataclass(frozen=True)
+class Anchored:
+    """Something that hangs on a paragraph and is a block of its own: a text box or a figure."""
+
+    box: etree._Element | None = None
+    text: str = ""  # of a figure: its alternative text
+
+
+@dataclass
+class Inline:
+    """The content of a paragraph, in the accepted view."""
+
+    parts: list[str] = field(default_factory=list)
+    hidden: list[str] = field(default_factory=list)
+    links: list[Link] = field(default_factory=list)
+    notes: list[NoteRef] = field(default_factory=list)
+    comments: list[str] = field(default_factory=list)
+    before: list[Anchored] = field(default_factory=list)  # anchored before the first word
+    after: list[Anchored] = field(default_factory=list)
+    formulas: int = 0
+    other: int = 0  # characters that are neither formula nor white space
+    bold: int = 0  # of these
+    sequence: str | None = None  # identifier of a SEQ field: "Table", "Figure"
+    page_field: bool = False
+    outside_fields: list[str] = field(default_factory=list)  # text that no page field made
+
+    def text(self) -> str:
+        """Visible text, trimmed."""
+        return tidy("".join(self.parts))
+
+    def hidden_text(self) -> str:
+        """Text that is in the file and not shown."""
+        return tidy("".join(self.hidden))
+
+    def add_all(self, other: Inline) -> None:
+        """Joins the content of a following paragraph to this one."""
+        had_text = bool(self.text())
+        for name in ("parts", "hidden", "links", "notes", "comments", "outside_fields"):
+            getattr(self, name).extend(getattr(other, name))
+        (self.after if had_text else self.before).extend(other.before)
+        self.after.extend(other.after)
+        self.formulas += other.formulas
+        self.other += other.other
+        self.bold += other.bold
+        self.sequence = self.sequence or other.sequence
+        self.page_field = self.page_field or other.page_field
+
+
+@dataclass
+class _Field:
+    code: list[str] = field(default_factory=list)
+    in_result: bool = False
+    start: int = 0  # index into the parts of the paragraph where its result begins
+    checkbox: str | None = None
+
+    def name(self) -> str:
+        words = "".join(self.code).split(None, 1)
+        return words[0].upper() if words else ""
+
+
+def tidy(text: str) -> str:
+    """Without soft hyphens and blanks around line breaks, trimmed."""
+    text = text.replace("\u00ad", "")
+    return re.sub(r"[^\S\n]*\n[^\S\n]*", "\n", text).strip()
+
+
+class InlineReader:
+    """Reads paragraphs of one part; fields may span paragraphs, so the order of the calls is that of the file."""
+
+    def __init__(self, package: Package, part: str, styles: Styles, counts: Counter[str]) -> None:
+        self.package = package
+        self.part = part
+        self.counts = counts
+        self._styles = styles
+        self._fields: list[_Field] = []
+        self._into = Inline()
+        self._look = Look()
+
+    def read(self, paragraph: etree._Element, look: Look) -> Inline:
+        """The content of one `w:p` of style `look`."""
+        self._into, self._look = Inline(), look
+        for open_field in self._fields:
+            open_field.start = 0
+        self._content(paragraph)
+        # A field code that its paragraph does not end would swallow the rest of the document: a broken file.
+        self._fields = [open_field for open_field in self._fields if open_field.in_result]
+        return self._into
+
+    def formula(self, element: etree._Element) -> Inline:
+        """An equation that stands between paragraphs."""
+        self._into = Inline()
+        self._math(element)
+        return self._into
+
+    def _content(self, element: etree._Element) -> None:
+        for name, found in children(element):
+            if name == "w:r":
+                self._run(found)
+            elif name in WRAPPERS:
+                self._content(found)
+            elif name == "w:hyperlink":
+                self._hyperlink(found)
+            elif name in INSERTED:
+                self.counts["inserted"] += 1
+                self._content(found)
+            elif name in DELETED:
+                self.counts["deleted"] += 1
+            elif name == "w:fldSimple":
+                self._simple_field(found)
+            elif name in ("m:oMath", "m:oMathPara"):
+                self._math(found)
+            elif name == "mc:AlternateContent":
+                branch = chosen(found)
+                if branch is not None:
+                    self._content(branch)
+            elif name == "w:subDoc":
+                self.package.warn("subdocument_not_read")
+
+    # --- runs ----------------------------------------------------------------------------------------------------
+
+    def _run(self, run: etree._Element) -> None:
+        properties = child(run, "w:rPr")
+        hidden, bold, font = self._look.vanish, self._look.bold, self._look.font
+        if properties is not None:
+            look = self._styles.run_look(value(child(properties, "w:rStyle")))
+            if look is not None:
+                hidden, bold, font = hidden or look.vanish, bold or look.bold, look.font or font
+            vanish, strong = switched_on(child(properties, "w:vanish")), switched_on(child(properties, "w:b"))
+            hidden = hidden if vanish is None else vanish
+            bold = bold if strong is None else strong
+            fonts = child(properties, "w:rFonts")
+            if fonts is not None:
+                font = attr(fonts, "w:ascii") or attr(fonts, "w:hAnsi") or font
+        self._run_content(run, hidden, bold, font)
+
+    def _run_content(self, run: etree._Element, hidden: bool, bold: bool, font: str | None) -> None:
+        custom: NoteRef | None = None  # a note whose marker is the text that follows in this run
+        for name, found in children(run):
+            if name == "w:t":
+                text = (found.text or "").replace("\r", " ").replace("\n", " ").replace("\t", " ")
+                if custom is not None:
+                    self._into.notes.append(NoteRef(custom.kind, custom.identifier, text.strip() or None))
+                    custom = None
+                    continue
+                text, lost = readable(text, font)
+                self.counts["symbols"] += lost
+                self._write(text, hidden, bold)
+            elif name in ("w:tab", "w:ptab"):
+                self._write("\t", hidden, bold)
+            elif name in ("w:br", "w:cr"):
+                self._write("\n", hidden, bold)
+            elif name == "w:noBreakHyphen":
+                self._write("-", hidden, bold)
+            elif name == "w:sym":
+                self._symbol(found, hidden, bold)
+            elif name == "w:fldChar":
+                self._field_character(found)
+            elif name == "w:instrText":
+                if self._fields and not self._fields[-1].in_result:
+                    self._fields[-1].code.append(found.text or "")
+            elif name in ("w:footnoteReference", "w:endnoteReference"):
+                reference = NoteRef(name[2:-9], attr(found, "w:id") or "")
+                if (attr(found, "w:customMarkFollows") or "0").lower() in ("1", "true", "on"):
+                    custom = reference
+                else:
+                    self._into.notes.append(reference)
+            elif name == "w:commentReference":
+                self._into.comments.append(attr(found, "w:id") or "")
+            elif name in ("w:drawing", "w:pict", "w:object"):
+                self._graphic(found)
+            elif name == "mc:AlternateContent":
+                branch = chosen(found)
+                if branch is not None:
+                    self._run_content(branch, hidden, bold, font)
+            elif name == "w:ruby":
+                self.counts["ruby"] += 1  # the reading beside the characters; the characters themselves stay
+                base = child(found, "w:rubyBase")
+                if base is not None:
+                    self._content(base)
+        if custom is not None:
+            self._into.notes.append(custom)
+
+    def _write(self, text: str, hidden: bool, bold: bool) -> None:
+        if any(not open_field.in_result for open_field in self._fields):
+            return  # part of a field's code
+        into = self._into
+        if hidden:
+            into.hidden.append(text)
+            return
+        into.parts.append(text)
+        if not any(open_field.name() in _PAGE_FIELDS for open_field in self._fields):
+            into.outside_fields.append(text)
+        if text.strip():
+            into.other += len(text)
+            into.bold += len(text) if bold else 0
+
+    def _symbol(self, element: etree._Element, hidden: bool, bold: bool) -> None:
+        code = attr(element, "w:char") or ""
+        sign = symbol(attr(element, "w:font"), int(code, 16)) if re.fullmatch(r"[0-9A-Fa-f]{1,6}", code) else None
+        if sign is None:
+            self.counts["symbols"] += 1
+        else:
+            self._write(sign, hidden, bold)
+
+    # --- fields and links ----------------------------------------------------------------------------------------
+
+    def _field_character(self, element: etree._Element) -> None:
+        match attr(element, "w:fldCharType"):
+            case "begin":
+                self._fields.append(_Field(checkbox=_checkbox(element)))
+            case "separate" if self._fields:
+                opened = self._fields[-1]
+                opened.in_result, opened.start = True, len(self._into.parts)
+                self._noticed(opened.name(), "".join(opened.code))
+            case "end" if self._fields:
+                ended = self._fields.pop()
+                if not ended.in_result:
+                    self._noticed(ended.name(), "".join(ended.code))
+                if ended.checkbox is not None and ended.name() == "FORMCHECKBOX":
+                    self._write(ended.checkbox, hidden=False, bold=False)
+                elif ended.name() == "HYPERLINK":
+                    self._link(ended.start, _hyperlink_target("".join(ended.code)))
+            case _:
+                pass
+
+    def _noticed(self, name: str, code: str) -> None:
+        if name == "SEQ":
+            words = code.split()
+            self._into.sequence = words[1] if len(words) > 1 else None
+        elif name in _PAGE_FIELDS:
+            self._into.page_field = True
+
+    def _simple_field(self, element: etree._Element) -> None:
+        opened = _Field(code=[attr(element, "w:instr") or ""], in_result=True, start=len(self._into.parts))
+        self._noticed(opened.name(), opened.code[0])
+        self._fields.append(opened)
+        self._content(element)
+        if opened in self._fields:
+            self._fields.remove(opened)
+        if opened.name() == "HYPERLINK":
+            self._link(opened.start, _hyperlink_target(opened.code[0]))
+
+    def _hyperlink(self, element: etree._Element) -> None:
+        start = len(self._into.parts)
+        self._content(element)
+        relationship = self.package.relationships(self.part).get(attr(element, "r:id") or "")
+        anchor = attr(element, "w:anchor")
+        target = relationship.target if relationship is not None else ""
+        if anchor and not anchor.startswith("_Toc"):  # those of a table of contents are Word's own
+            target += f"#{anchor}"
+        self._link(start, target)
+
+    def _link(self, start: int, target: str) -> None:
+        text = tidy("".join(self._into.parts[start:]))
+        if text and target:
+            self._into.links.append(Link(text=text, target=target))
+
+    # --- equations and drawings ----------------------------------------------------------------------------------
+
+    def _math(self, element: etree._Element) -> None:
+        text = linear(element)
+        if text:
+            before = "".join(self._into.parts)
+            self._into.parts.append(f" {text}" if before and not before[-1].isspace() and before[-1] != "(" else text)
+            self._into.outside_fields.append(text)
+            self._into.formulas += 1
+
+    def _graphic(self, element: etree._Element) -> None:
+        boxes: list[Anchored] = []
+        texts: list[str] = []
+        alternative, pictures = "", 0
+        for name, found in _shown(element):
+            if name in ("w:txbxContent",):
+                boxes.append(Anchored(box=found))
+            elif name == "wp:docPr":
+                alternative = (found.get("descr") or found.get("title") or "").strip()
+            elif name == "pic:cNvPr":
+                alternative = alternative or (found.get("descr") or "").strip()
+            elif name in ("pic:pic", "v:imagedata"):
+                pictures += 1
+            elif name == "v:shape":
+                alternative = alternative or (found.get("alt") or "").strip()
+            elif name == "v:textpath":  # WordArt and watermarks
+                texts.append(found.get("string") or "")
+            elif name == "c:chart":
+                pictures += 1
+                texts.append(self._drawn_text(attr(found, "r:id"), "chart_values_not_read"))
+            elif name == "dgm:relIds":
+                pictures += 1
+                texts.append(self._drawn_text(attr(found, "r:dm"), None))
+        into = self._into
+        place = into.after if "".join(into.parts).strip() else into.before
+        place.extend(boxes)
+        text = "\n".join(part for part in [alternative, *texts] if part.strip())
+        if pictures or (text and not boxes):
+            place.append(Anchored(text=tidy(text)))
+
+    def _drawn_text(self, identifier: str | None, warning: str | None) -> str:
+        """Texts of a chart or a SmartArt, paragraph by paragraph, from the part that holds them."""
+        relationship = self.package.relationships(self.part).get(identifier or "")
+        if relationship is None or relationship.external:
+            return ""
+        if warning is not None:
+            self.package.warn(warning)
+        try:
+            root = self.package.optional_xml(relationship.target)
+        except DocumentError as error:
+            if error.problem == "encrypted":
+                return ""
+            raise
+        if root is None:
+            return ""
+        paragraphs = (
+            "".join(text.text or "" for text in descendants(found, "a:t")) for found in descendants(root, "a:p")
+        )
+        return "\n".join(text for text in paragraphs if text.strip())
+
+
+def _shown(element: etree._Element) -> Iterator[tuple[str, etree._Element]]:
+    """Everything below in document order: one branch of alternatives, nothing inside text boxes."""
+    stack = list(reversed(list(children(element))))
+    while stack:
+        name, found = stack.pop()
+        if name == "mc:AlternateContent":
+            branch = chosen(found)
+            if branch is not None:
+                stack.extend(reversed(list(children(branch))))
+            continue
+        yield name, found
+        if name != "w:txbxContent":
+            stack.extend(reversed(list(children(found))))
+
+
+def _hyperlink_target(code: str) -> str:
+    match = re.match(r'\s*HYPERLINK\s+(?:\\[a-z]\s+)*(?:"([^"]*)"|([^\s\\]+))', code, re.IGNORECASE)
+    local = re.search(r'\\l\s+"?([^"\s]+)"?', code)
+    if match is None or (local is not None and match.start(1) == local.start(1)):
+        target = ""
+    else:
+        target = match[1] if match[1] is not None else match[2]
+    if local is not None and not local[1].startswith("_Toc"):
+        return f"#{local[1]}" if target == local[1] else f"{target}#{local[1]}"
+    return "" if local is not None and target == local[1] else target
+
+
+def _checkbox(element: etree._Element) -> str | None:
+    box = child(child(element, "w:ffData"), "w:checkBox")
+    if box is None:
+        return None
+    state = switched_on(child(box, "w:checked"))
+    if state is None:
+        state = bool(switched_on(child(box, "w:default")))
+    return "☒" if state else "☐"
