@@ -1,7 +1,7 @@
 """Which stage reads and writes which topic. The way of a document, on one screen.
 
 connectors -> raw-arrived -> decode -> decoded -> extract -> extracted -> screen -> screened -> ledger
-ledger (also raw-arrived, decisions) -> canon-ready, deleted, quarantine, versions; versions -> provenance -> contents
+ledger (reads raw-arrived and decisions, too) -> canon-ready, deleted, quarantine, versions -> consumers
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ STAGES: dict[str, Stage] = {
             ("canon-ready", "deleted", "quarantine", "versions"),
             "versions and validity: what consumers may see",
         ),
-        Stage("provenance", ("versions",), ("contents",), "the living sources of each content"),
     )
 }
 

@@ -1,0 +1,169 @@
+"""The ledger as a stage: state from the store, the pure `apply`, effects confirmed first, then the new state."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from datetime import UTC, datetime
+
+from streams.blobs import BlobStore
+from streams.ledger.store import StateStore
+from streams.ledger.transitions import Arrived, Effects, Event, Policy, apply, version_at
+from streams.records import (
+    Canon,
+    CanonSummary,
+    ChangeEvent,
+    Decision,
+    PageScores,
+    Payload,
+    Quarantined,
+    Screened,
+    Sequence,
+    SourceState,
+    Version,
+)
+from streams.runtime.messages import Incoming, Outgoing, Outputs
+from streams.settings import Settings, SourceSettings
+
+UNREGISTERED = SourceSettings()
+
+
+class LedgerStage:
+    """raw-arrived, screened, decisions -> canon-ready, quarantine, deleted, versions."""
+
+    def __init__(self, settings: Settings, store: BlobStore, states: StateStore) -> None:
+        self._settings = settings
+        self._store = store
+        self._states = states
+
+    async def assigned(self, partitions: set[int]) -> None:
+        await self._states.restore(partitions)
+
+    async def revoked(self) -> None:
+        return None
+
+    async def handle(self, event: Incoming) -> Outputs:
+        before = self._states.get(event.partition, event.key)
+        change = self._event(event)
+        now = datetime.now(UTC)
+        after, effects = apply(before, change, now=now, policy=self._policy(event))
+        if after is before or (before is not None and after == before):
+            return Outputs()
+        return Outputs(
+            first=await self._effects(event, after, effects, now),
+            then=[Outgoing("versions", event.key, after)],
+            settle=lambda: self._states.put(event.partition, after),
+        )
+
+    def give_up(self, event: Incoming, error: Exception) -> Outputs:
+        """The message is at fault, never the document: it goes to dead-letter, and the document stays as it was."""
+        raise error
+
+    def _event(self, event: Incoming) -> Event:
+        record = event.record
+        if isinstance(record, ChangeEvent):
+            return Arrived(record, Sequence(epoch=self._settings.kafka.log_epoch, offset=event.offset))
+        assert isinstance(record, Screened | Decision)
+        return record
+
+    def _policy(self, event: Incoming) -> Policy:
+        record = event.record
+        if isinstance(record, ChangeEvent):
+            name = record.manifest.source
+        elif isinstance(record, Screened):
+            name = record.document.manifest.source
+        else:
+            name = event.key.split(":", 1)[0]
+        return Policy(held_update=self._settings.sources.get(name, UNREGISTERED).held_update)
+
+    async def _effects(self, event: Incoming, state: SourceState, effects: Effects, now: datetime) -> list[Outgoing]:
+        out: list[Outgoing] = []
+        if effects.publish:
+            out.append(Outgoing("canon-ready", event.key, await self._canon(event, state, now)))
+        if effects.withdraw:
+            out.append(Outgoing("canon-ready", event.key, None, name="Canon"))
+        if effects.hold:
+            out.append(Outgoing("quarantine", event.key, self._quarantined(event, state, now)))
+        if effects.release:
+            out.append(Outgoing("quarantine", event.key, None, name="Quarantined"))
+        out += [Outgoing("deleted", event.key, deletion) for deletion in effects.deletions]
+        return out
+
+    async def _canon(self, event: Incoming, state: SourceState, now: datetime) -> Canon:
+        version = version_at(state, state.published)
+        assert version is not None
+        assert version.content is not None
+        canon = version.canons[-1]
+        screening = version.screening
+        return Canon(
+            source_id=state.source_id,
+            sequence=version.sequence,
+            source=state.source,
+            path=state.path,
+            file_name=state.file_name,
+            owner=state.owner,
+            readers=state.readers,
+            parent_source_id=state.parent_source_id,
+            content_hash=version.content.sha256,
+            size=version.content.size,
+            media_type=version.detection.media_type if version.detection else "application/octet-stream",
+            fingerprint=canon.attempt.fingerprint,
+            valid_from=version.valid_from,
+            stale=state.stale,
+            summary=version.summary or CanonSummary(),
+            problems=screening.problems if screening else [],
+            warnings=screening.warnings if screening else [],
+            scores=screening.scores if screening else {},
+            pages=_pages(event, version),
+            source_updated_at=version.manifest.source_updated_at,
+            ingested_at=version.manifest.ingested_at,
+            canon_ready_at=now,
+            payload=await self._with_bytes(event, canon.payload),
+        )
+
+    async def _with_bytes(self, event: Incoming, payload: Payload) -> Payload:
+        """Small canons travel inline, also when an old one is published again under a new path."""
+        if payload.size > self._settings.worker.inline_bytes:
+            return payload
+        record = event.record
+        if isinstance(record, Screened) and record.payload is not None and record.payload.sha256 == payload.sha256:
+            inline = record.payload.inline
+            if inline is not None and hashlib.sha256(inline).hexdigest() == payload.sha256:
+                return record.payload
+        data = await asyncio.to_thread(self._store.get, payload.key, sha256=payload.sha256)
+        return Payload(key=payload.key, sha256=payload.sha256, size=payload.size, inline=data)
+
+    def _quarantined(self, event: Incoming, state: SourceState, now: datetime) -> Quarantined:
+        version = version_at(state, state.current)
+        assert version is not None
+        screening = version.screening
+        attempt = version.canons[-1].attempt if version.canons else None
+        return Quarantined(
+            source_id=state.source_id,
+            sequence=version.sequence,
+            source=state.source,
+            path=state.path,
+            file_name=state.file_name,
+            owner=state.owner,
+            readers=state.readers,
+            content_hash=version.content.sha256 if version.content else None,
+            size=version.content.size if version.content else None,
+            media_type=version.detection.media_type if version.detection else None,
+            problems=screening.problems if screening else [],
+            error=screening.error if screening else None,
+            extractor=attempt.extractor if attempt else None,
+            extractor_version=attempt.extractor_version if attempt else None,
+            scores=screening.scores if screening else {},
+            pages=_pages(event, version),
+            attempts=[canon.attempt for canon in version.canons],
+            payload=version.canons[-1].payload if version.canons else None,
+            held_since=version.settled_at or now,
+        )
+
+
+def _pages(event: Incoming, version: Version) -> list[PageScores]:
+    """The scores per page, which only the screen's own record carries."""
+    record = event.record
+    if isinstance(record, Screened) and record.document.sequence == version.sequence:
+        return record.screening.pages
+    return []

@@ -1,0 +1,147 @@
+"""From facts to validity: intervals, current version and what is published follow from the facts and their order alone.
+
+Facts (versions, moves, rights, deletes) carry the sequence of their event. Everything else is derived from their sorted
+list, so the order in which they became known, and how often, can't matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Literal
+
+import msgspec
+
+from streams.records import Change, Operation, Outcome, Sequence, SourceState, Status, Version
+
+HeldUpdate = Literal["serve_stale", "withdraw"]
+
+
+class Life(msgspec.Struct):
+    """From one creation to the deletion that ends it."""
+
+    versions: list[Version]
+    deleted: Change | None = None
+
+
+def lives_of(versions: Iterable[Version], changes: Iterable[Change]) -> list[Life]:
+    """The versions in their order, cut at the deletes.
+
+    Within a life a source's own counter decides where every version has one, so a revision delivered late does not
+    become the newest; without one, the log's order does. A delete starts counting afresh.
+    """
+    deletes = [change for change in changes if change.operation is Operation.DELETE]
+    facts: list[Version | Change] = sorted([*versions, *deletes], key=lambda fact: fact.sequence)
+    lives = [Life(versions=[])]
+    for fact in facts:
+        if isinstance(fact, Version):
+            lives[-1].versions.append(fact)
+        else:
+            lives[-1].deleted = fact
+            lives.append(Life(versions=[]))
+    for life in lives:
+        if all(version.manifest.revision_order is not None for version in life.versions):
+            life.versions.sort(key=lambda version: (version.manifest.revision_order or 0, version.sequence))
+    return lives
+
+
+def derive(state: SourceState, held_update: HeldUpdate) -> SourceState:
+    """Fills in everything that follows from the facts of `state`."""
+    lives = lives_of(state.versions, state.changes)
+    versions: list[Version] = []
+    for life in lives:
+        versions += _intervals(life)
+    last = lives[-1]
+    deleted = not last.versions and any(life.deleted is not None for life in lives)
+    current = last.versions[-1] if last.versions else None
+    published, stale = _published(last.versions, held_update)
+    path, file_name, source = _latest_place(state)
+    readers, owner = _latest_rights(state)
+    return msgspec.structs.replace(
+        state,
+        status=Status.DELETED if deleted else Status.LIVE,
+        versions=sorted(versions, key=lambda version: version.sequence),
+        changes=sorted(state.changes, key=lambda change: change.sequence),
+        current=current.sequence if current else None,
+        published=published.sequence if published else None,
+        stale=stale,
+        path=path,
+        file_name=file_name,
+        source=source,
+        readers=readers,
+        owner=owner,
+        parent_source_id=current.manifest.parent_source_id if current else state.parent_source_id,
+    )
+
+
+def _intervals(life: Life) -> list[Version]:
+    """No two versions are valid at once; one that came too late gets an empty interval."""
+    found: list[Version] = []
+    begins: list[datetime] = []
+    for version in life.versions:
+        own = version.manifest.ingested_at
+        begins.append(max(own, begins[-1]) if begins else own)
+    for index, version in enumerate(life.versions):
+        follower = life.versions[index + 1] if index + 1 < len(life.versions) else None
+        if follower is not None:
+            # A late revision began after its follower did: its interval is empty, at the follower's beginning.
+            end: datetime | None = begins[index + 1]
+        else:
+            end = max(life.deleted.at, begins[index]) if life.deleted is not None else None
+        found.append(
+            msgspec.structs.replace(
+                version,
+                valid_from=begins[index],
+                valid_to=end,
+                superseded_by=follower.sequence if follower is not None else None,
+            )
+        )
+    return found
+
+
+def _published(versions: list[Version], held_update: HeldUpdate) -> tuple[Version | None, bool]:
+    """Which version consumers see, and whether it is stale (rules 5 and 7)."""
+    if not versions:
+        return None, False
+    current = versions[-1]
+    if current.outcome is Outcome.READY:
+        return current, False
+    if current.outcome is Outcome.SKIPPED:
+        return None, False
+    if current.outcome is Outcome.QUARANTINED and held_update == "withdraw":
+        return None, False
+    good = next((version for version in reversed(versions) if version.outcome is Outcome.READY), None)
+    return good, good is not None and current.outcome is Outcome.QUARANTINED
+
+
+def _latest_place(state: SourceState) -> tuple[str, str, str]:
+    known: list[tuple[Sequence, str, str, str]] = [
+        (v.sequence, v.manifest.path, v.manifest.file_name, v.manifest.source) for v in state.versions
+    ]
+    source = max(known)[3] if known else state.source
+    known += [(c.sequence, c.path, c.file_name or c.path.rsplit("/", 1)[-1], source) for c in state.changes if c.path]
+    if not known:
+        return state.path, state.file_name, state.source
+    _, path, file_name, _ = max(known)
+    return path, file_name, source
+
+
+def _latest_rights(state: SourceState) -> tuple[list[str] | None, str | None]:
+    known: list[tuple[Sequence, list[str] | None, str | None]] = [
+        (v.sequence, v.manifest.readers, v.manifest.owner) for v in state.versions
+    ]
+    known += [
+        (c.sequence, c.readers, c.owner) for c in state.changes if c.operation in (Operation.ACL, Operation.UPSERT)
+    ]
+    if not known:
+        return state.readers, state.owner
+    _, readers, owner = max(known, key=lambda entry: entry[0])
+    return readers, owner
+
+
+def as_of(state: SourceState, moment: datetime) -> Version | None:
+    """The version that was valid at `moment`; None when none was."""
+    for version in state.versions:
+        if version.valid_from <= moment and (version.valid_to is None or moment < version.valid_to):
+            return version
+    return None

@@ -1,0 +1,443 @@
+"""Everything that changes the state of a document: one table of events, one pure function, effects as a difference.
+
+`apply(state, event)` inserts the event's fact, derives validity anew (`streams.ledger.timeline`), and gives as effects
+what differs between what consumers could see before and what they may see now. An event that is known already changes
+nothing and has no effects (rule 1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from streams.errors import CanonryError
+from streams.ledger.timeline import HeldUpdate, derive, lives_of
+from streams.records import (
+    CanonVersion,
+    Change,
+    ChangeEvent,
+    Decision,
+    DecisionKind,
+    Deletion,
+    Operation,
+    Outcome,
+    Payload,
+    Screened,
+    Screening,
+    Sequence,
+    SourceState,
+    Status,
+    Version,
+)
+
+KEEP_VERSIONS = 200
+"""Versions kept in one state; older ones stay in `raw-arrived`. Bounds the size of a record on `versions`."""
+KEEP_CHANGES = 200
+
+
+class DecisionRefused(CanonryError):
+    """A decision that does not fit the state of its document (any more)."""
+
+    code = "decision_refused"
+    remedy = "Look at the document with `canonry doc` and decide again."
+
+
+class Policy(msgspec.Struct, frozen=True):
+    """What a source's settings say to the ledger."""
+
+    held_update: HeldUpdate = "serve_stale"
+
+
+class Arrived(msgspec.Struct, frozen=True):
+    """A change event at its place in the log."""
+
+    event: ChangeEvent
+    sequence: Sequence
+
+
+Event = Arrived | Screened | Decision
+
+
+class Effects(msgspec.Struct, kw_only=True):
+    """What an event makes visible. `canon` and `quarantine`: a sequence to publish, None to withdraw, or untouched."""
+
+    publish: bool = False  # canon-ready gets the version `state.published`
+    withdraw: bool = False  # canon-ready gets a null
+    hold: bool = False  # quarantine gets the version `state.current`
+    release: bool = False  # quarantine gets a null
+    deletions: list[Deletion] = []
+
+    def __bool__(self) -> bool:
+        return self.publish or self.withdraw or self.hold or self.release or bool(self.deletions)
+
+
+def empty(source_id: str) -> SourceState:
+    """The state of a source_id of which nothing is known."""
+    return SourceState(source_id=source_id, status=Status.UNKNOWN, high_water=Sequence(epoch=0, offset=-1))
+
+
+def apply(
+    state: SourceState | None, event: Event, *, now: datetime, policy: Policy | None = None
+) -> tuple[SourceState, Effects]:
+    """One event: the new state, and what it makes visible.
+
+    Raises:
+        DecisionRefused: a decision does not fit the state.
+    """
+    policy = policy or Policy()
+    before = state or empty(_source_id(event))
+    changed = RULES[_kind(event)](before, event, now)
+    if changed is before:
+        return before, Effects()
+    after = derive(_trimmed(changed), policy.held_update)
+    return after, _difference(before, after)
+
+
+# --- the table --------------------------------------------------------------------------------------------------------
+
+
+def _upsert(state: SourceState, event: Arrived, now: datetime) -> SourceState:
+    """Rules 2, 6, 8: a new content opens a version; what the predecessor says already does not."""
+    assert event.event.content is not None
+    manifest = event.event.manifest
+    version = Version(
+        sequence=event.sequence, manifest=manifest, content=event.event.content, valid_from=manifest.ingested_at
+    )
+    return _insert(state, version)
+
+
+def _failed(state: SourceState, event: Arrived, now: datetime) -> SourceState:
+    """R-IN-7: a document that the connector could not deliver has an outcome, too."""
+    failure = event.event.failure
+    assert failure is not None
+    screening = (
+        Screening(outcome=Outcome.SKIPPED, rule=failure.code, error=failure.message)
+        if failure.skip
+        else Screening(outcome=Outcome.QUARANTINED, problems=[failure.code], error=failure.message)
+    )
+    version = Version(
+        sequence=event.sequence,
+        manifest=event.event.manifest,
+        valid_from=event.event.manifest.ingested_at,
+        outcome=screening.outcome,
+        screening=screening,
+        settled_at=now,
+    )
+    return _insert(state, version)
+
+
+def _change(state: SourceState, event: Arrived, now: datetime) -> SourceState:
+    """Rules 3, 4 and 6: a move, new rights or a delete is a fact of its own; nothing is extracted."""
+    operation, manifest = event.event.operation, event.event.manifest
+    if any(change.sequence == event.sequence for change in state.changes):
+        return state
+    if operation is Operation.DELETE:
+        life = _life_at(state, event.sequence)
+        if life is None or (not life.versions and state.changes):
+            return _seen(state, event.sequence)  # deleted already
+    moves = operation is Operation.MOVE
+    rights = operation is Operation.ACL
+    change = Change(
+        operation=operation,
+        sequence=event.sequence,
+        at=manifest.ingested_at,
+        path=manifest.path if moves or not state.versions else None,
+        file_name=manifest.file_name if moves or not state.versions else None,
+        readers=manifest.readers if rights else None,
+        owner=manifest.owner if rights else None,
+        actor=event.event.actor,
+        reason=event.event.reason,
+    )
+    return _seen(
+        msgspec.structs.replace(state, changes=[*state.changes, change], source=state.source or manifest.source),
+        event.sequence,
+    )
+
+
+def _result(state: SourceState, event: Screened, now: datetime) -> SourceState:
+    """Rules 5 and 9: a result belongs to its version, wherever that stands now; it never moves what is current."""
+    document = event.document
+    if document.sequence > state.high_water:
+        # The stages were quicker than the ledger's own reading of raw-arrived: the result opens its version.
+        version = Version(
+            sequence=document.sequence,
+            manifest=document.manifest,
+            content=document.content,
+            valid_from=document.manifest.ingested_at,
+        )
+        state = _insert(state, version)
+    target = next((v for v in state.versions if v.sequence == document.sequence), None)
+    if target is None:
+        # Its event repeated what an earlier version says; that version may still wait for this very result.
+        earlier = [
+            v
+            for v in state.versions
+            if v.sequence < document.sequence and v.content is not None and v.content.sha256 == document.content.sha256
+        ]
+        target = max(earlier, key=lambda v: v.sequence, default=None)
+        if target is None or target.outcome is not Outcome.PENDING:
+            return state
+    judged = _judge(target, event, now)
+    if judged is target:
+        return state
+    return _replace(state, judged)
+
+
+def _decision(state: SourceState, event: Decision, now: datetime) -> SourceState:
+    """Rule 10: a person ends what the screen could not; only the current, held version can be decided."""
+    target = next((v for v in state.versions if v.sequence == event.sequence), None)
+    if target is None or state.current != event.sequence:
+        raise DecisionRefused(f"{event.source_id}: version {event.sequence.offset} is not the current one (any more).")
+    wanted = {DecisionKind.ACCEPT: Outcome.READY, DecisionKind.SKIP: Outcome.SKIPPED}.get(event.kind)
+    if wanted is None:
+        raise DecisionRefused(f"{event.source_id}: the decision {event.kind.value!r} can't be carried out yet.")
+    if target.outcome is wanted:
+        return state
+    if target.outcome is not Outcome.QUARANTINED:
+        raise DecisionRefused(f"{event.source_id}: it is {target.outcome.value}, not quarantined.")
+    if wanted is Outcome.READY and not target.canons:
+        raise DecisionRefused(f"{event.source_id}: there is no text to accept.")
+    screening = target.screening or Screening(outcome=wanted)
+    note = f"{event.kind.value} by {event.actor}: {event.reason}"
+    return _replace(
+        state,
+        msgspec.structs.replace(
+            target,
+            outcome=wanted,
+            screening=msgspec.structs.replace(
+                screening, outcome=wanted, rule="decision" if wanted is Outcome.SKIPPED else None, error=note
+            ),
+            settled_at=now,
+        ),
+    )
+
+
+def _ignored(state: SourceState, event: Arrived, now: datetime) -> SourceState:
+    """An operation of a later schema version, which this program does not know."""
+    return _seen(state, event.sequence)
+
+
+RULES: dict[str, Callable[[SourceState, Any, datetime], SourceState]] = {
+    Operation.UPSERT: _upsert,
+    Operation.FAILED: _failed,
+    Operation.MOVE: _change,
+    Operation.ACL: _change,
+    Operation.DELETE: _change,
+    Operation.UNKNOWN: _ignored,
+    "screened": _result,
+    "decision": _decision,
+}
+"""The table: which event changes what. A rule gives the same object back when nothing changes."""
+
+OUTCOMES: dict[Outcome, frozenset[Outcome]] = {
+    Outcome.PENDING: frozenset({Outcome.READY, Outcome.QUARANTINED, Outcome.SKIPPED}),
+    Outcome.READY: frozenset({Outcome.READY, Outcome.QUARANTINED, Outcome.SKIPPED}),
+    Outcome.QUARANTINED: frozenset({Outcome.READY, Outcome.QUARANTINED, Outcome.SKIPPED}),
+    Outcome.SKIPPED: frozenset({Outcome.READY, Outcome.QUARANTINED, Outcome.SKIPPED}),
+}
+"""States of a version: pending is left once and never entered again; the others change with a newer judgement."""
+
+
+# --- how facts enter --------------------------------------------------------------------------------------------------
+
+
+def _kind(event: Event) -> str:
+    if isinstance(event, Arrived):
+        return event.event.operation
+    return "screened" if isinstance(event, Screened) else "decision"
+
+
+def _source_id(event: Event) -> str:
+    if isinstance(event, Arrived):
+        return event.event.source_id
+    return event.document.source_id if isinstance(event, Screened) else event.source_id
+
+
+def _seen(state: SourceState, sequence: Sequence) -> SourceState:
+    if sequence <= state.high_water:
+        return state
+    return msgspec.structs.replace(state, high_water=sequence)
+
+
+def _life_at(state: SourceState, sequence: Sequence) -> Any:
+    """The life that a fact of this sequence falls into; None when it lies at or before a delete that ended it."""
+    for life in lives_of(state.versions, state.changes):
+        if life.deleted is None or sequence < life.deleted.sequence:
+            return life
+    return None
+
+
+def _insert(state: SourceState, version: Version) -> SourceState:
+    """A version becomes known, unless it is known, or repeats what stands before it."""
+    if any(known.sequence == version.sequence for known in state.versions):
+        return state
+    life = _life_at(state, version.sequence)
+    neighbours = [v for v in life.versions if v.sequence < version.sequence] if life is not None else []
+    before = neighbours[-1] if neighbours else None
+    if before is not None and _says_the_same(before, version):
+        return _repeated(state, version)
+    twin = next(
+        (
+            v
+            for v in reversed(state.versions)
+            if version.content is not None
+            and v.content is not None
+            and v.content.sha256 == version.content.sha256
+            and v.outcome is not Outcome.PENDING
+        ),
+        None,
+    )
+    if twin is not None and version.outcome is Outcome.PENDING:
+        # A, B, A: the content was judged before, and the same content and extractor give the same canon.
+        version = msgspec.structs.replace(
+            version,
+            outcome=twin.outcome,
+            detection=twin.detection,
+            screening=twin.screening,
+            summary=twin.summary,
+            canons=twin.canons,
+            settled_at=twin.settled_at,
+        )
+    return _seen(msgspec.structs.replace(state, versions=[*state.versions, version]), version.sequence)
+
+
+def _says_the_same(one: Version, other: Version) -> bool:
+    if one.manifest.native_revision != other.manifest.native_revision:
+        return False
+    if one.content is None or other.content is None:
+        same = one.content is other.content and one.screening is not None and other.screening is not None
+        return same and one.screening == other.screening
+    return one.content.sha256 == other.content.sha256
+
+
+def _repeated(state: SourceState, version: Version) -> SourceState:
+    """The same content again: no version, but a new place or new rights count (rules 3 and 4)."""
+    manifest = version.manifest
+    if (manifest.path, manifest.readers, manifest.owner) == (state.path, state.readers, state.owner):
+        return _seen(state, version.sequence)
+    if any(change.sequence == version.sequence for change in state.changes):
+        return state
+    change = Change(
+        operation=Operation.UPSERT,
+        sequence=version.sequence,
+        at=manifest.ingested_at,
+        path=manifest.path,
+        file_name=manifest.file_name,
+        readers=manifest.readers,
+        owner=manifest.owner,
+    )
+    return _seen(msgspec.structs.replace(state, changes=[*state.changes, change]), version.sequence)
+
+
+def _judge(version: Version, event: Screened, now: datetime) -> Version:
+    """The version with this result; the same object when it says nothing new."""
+    screening = msgspec.structs.replace(event.screening, pages=[])  # per page: on the records of consumers
+    canons = version.canons
+    if event.payload is not None and event.attempt is not None:
+        slim = Payload(key=event.payload.key, sha256=event.payload.sha256, size=event.payload.size)
+        if not canons or canons[-1].attempt.fingerprint != event.attempt.fingerprint:
+            archived = [msgspec.structs.replace(c, archived_at=c.archived_at or now) for c in canons]
+            canons = [*archived, CanonVersion(payload=slim, attempt=event.attempt, created_at=now)]
+    if version.outcome is screening.outcome and version.screening == screening and version.canons == canons:
+        return version
+    assert screening.outcome in OUTCOMES[version.outcome]
+    return msgspec.structs.replace(
+        version,
+        outcome=screening.outcome,
+        detection=event.detection,
+        screening=screening,
+        summary=event.summary,
+        canons=canons,
+        timings=event.timings,
+        settled_at=now,
+    )
+
+
+def _replace(state: SourceState, version: Version) -> SourceState:
+    versions = [version if known.sequence == version.sequence else known for known in state.versions]
+    return msgspec.structs.replace(state, versions=versions)
+
+
+def _trimmed(state: SourceState) -> SourceState:
+    """Bounds one record; the oldest facts are closed for long and stay in the log."""
+    if len(state.versions) <= KEEP_VERSIONS and len(state.changes) <= KEEP_CHANGES:
+        return state
+    return msgspec.structs.replace(
+        state,
+        versions=[
+            version
+            for number, version in enumerate(sorted(state.versions, key=lambda v: v.sequence, reverse=True))
+            if number < KEEP_VERSIONS or version.sequence == state.published
+        ],
+        changes=sorted(state.changes, key=lambda c: c.sequence)[-KEEP_CHANGES:],
+    )
+
+
+# --- effects ----------------------------------------------------------------------------------------------------------
+
+
+def version_at(state: SourceState, sequence: Sequence | None) -> Version | None:
+    """The version with this sequence."""
+    return next((version for version in state.versions if version.sequence == sequence), None)
+
+
+def _seen_by_consumers(state: SourceState) -> Any:
+    version = version_at(state, state.published)
+    if version is None or not version.canons:
+        return None
+    canon = version.canons[-1]
+    return (
+        version.sequence,
+        canon.payload.sha256,
+        canon.attempt.fingerprint,
+        state.path,
+        state.readers,
+        state.owner,
+        state.stale,
+        version.screening,
+    )
+
+
+def _held(state: SourceState) -> Any:
+    version = version_at(state, state.current)
+    if version is None or version.outcome is not Outcome.QUARANTINED:
+        return None
+    return (version.sequence, version.screening, state.path, state.readers, state.owner)
+
+
+def _difference(before: SourceState, after: SourceState) -> Effects:
+    seen_before, seen_after = _seen_by_consumers(before), _seen_by_consumers(after)
+    held_before, held_after = _held(before), _held(after)
+    effects = Effects(
+        publish=seen_after is not None and seen_after != seen_before,
+        withdraw=seen_after is None and seen_before is not None,
+        hold=held_after is not None and held_after != held_before,
+        release=held_after is None and held_before is not None,
+    )
+    known = {change.sequence for change in before.changes}
+    effects.deletions = [
+        _deletion(after, change)
+        for change in after.changes
+        if change.operation is Operation.DELETE and change.sequence not in known and after.versions
+    ]
+    return effects
+
+
+def _deletion(state: SourceState, change: Change) -> Deletion:
+    ended = [v for v in state.versions if v.sequence < change.sequence]
+    last = max(ended, key=lambda v: v.sequence, default=None)
+    return Deletion(
+        source_id=state.source_id,
+        sequence=change.sequence,
+        source=state.source,
+        path=state.path,
+        content_hash=last.content.sha256 if last and last.content else None,
+        fingerprint=last.canons[-1].attempt.fingerprint if last and last.canons else None,
+        parent_source_id=state.parent_source_id,
+        actor=change.actor,
+        reason=change.reason,
+        deleted_at=change.at,
+    )

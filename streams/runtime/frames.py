@@ -1,0 +1,46 @@
+"""How a slot and its parent talk: frames of a JSON head and raw bytes, each with its length. Never pickles."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any, BinaryIO
+
+import msgspec
+
+LENGTHS = struct.Struct(">II")
+MAX_FRAME = 1 << 31
+
+
+class Call(msgspec.Struct, frozen=True):
+    """What a slot is asked: a job by name, its arguments as JSON, and limits. The body follows as raw bytes."""
+
+    job: str
+    args: msgspec.Raw
+    cpu_seconds: float
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What came of it. `problem` is a code of PROBLEMS when the document is at fault, else the result is there."""
+
+    seconds: float
+    result: msgspec.Raw | None = None
+    problem: str | None = None
+    message: str | None = None
+    exhausted: bool = False  # the process ran out of memory and should be replaced
+    bug: bool = False  # an exception that no one foresaw; `message` has it
+
+
+def pack(head: Any, body: bytes = b"") -> bytes:
+    data = msgspec.json.encode(head)
+    return LENGTHS.pack(len(data), len(body)) + data + body
+
+
+def read_exactly(stream: BinaryIO, size: int) -> bytes | None:
+    """`size` bytes, or None at the end of the stream."""
+    parts = bytearray()
+    while len(parts) < size:
+        part = stream.read(size - len(parts))
+        if not part:
+            return None
+        parts += part
+    return bytes(parts)

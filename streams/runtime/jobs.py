@@ -1,0 +1,219 @@
+"""The jobs a slot can do: the pure core, called by name with JSON arguments."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from streams.errors import DocumentError
+from streams.records import (
+    Attempt,
+    CanonBody,
+    CanonSummary,
+    Detection,
+    Failure,
+    Outcome,
+    Screening,
+)
+from streams.records.codec import decode as avro_decode
+from streams.records.codec import encode as avro_encode
+
+
+class DecodeArgs(msgspec.Struct, frozen=True, kw_only=True):
+    """What decode is told about the bytes at `path`."""
+
+    path: str
+    file_name: str
+    declared_media_type: str | None = None
+    http_content_type: str | None = None
+    max_bytes: int
+
+
+class DecodeAnswer(msgspec.Struct, frozen=True):
+    """What the bytes are, or why that is the end, or both."""
+
+    detection: Detection | None
+    failure: Failure | None
+
+
+class ExtractArgs(msgspec.Struct, frozen=True, kw_only=True):
+    """One content to extract; nothing of where it came from."""
+
+    path: str
+    content_hash: str
+    detection: Detection
+    language_hint: str | None = None
+    max_pages: int
+
+
+class ScreenArgs(msgspec.Struct, frozen=True, kw_only=True):
+    """How to judge the canon in the body."""
+
+    size: int  # bytes of the original
+    policy_file: str | None = None
+
+
+class ScreenAnswer(msgspec.Struct, frozen=True):
+    screening: Screening
+    summary: CanonSummary
+
+
+class ExamineArgs(msgspec.Struct, frozen=True, kw_only=True):
+    """Decode, extract and screen in one go, for work without a log."""
+
+    decode: DecodeArgs
+    content_hash: str
+    size: int
+    language_hint: str | None = None
+    max_pages: int
+    policy_file: str | None = None
+
+
+class Examination(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of it; the canon body, where there is one, is the bytes beside it."""
+
+    detection: Detection | None = None
+    failure: Failure | None = None
+    attempt: Attempt | None = None
+    summary: CanonSummary | None = None
+    screening: Screening
+
+
+def run_decode(args: DecodeArgs) -> DecodeAnswer:
+    from streams.decode import decode
+
+    found = decode(
+        Path(args.path),
+        declared_media_type=args.declared_media_type,
+        http_content_type=args.http_content_type,
+        file_name=args.file_name,
+        max_bytes=args.max_bytes,
+    )
+    return DecodeAnswer(found.detection, found.failure)
+
+
+def run_extract(args: ExtractArgs) -> CanonBody:
+    from streams.extract import extract
+    from streams.extract.outcome import Request
+
+    request = Request(
+        path=Path(args.path),
+        detection=args.detection,
+        language_hint=args.language_hint,
+        max_pages=args.max_pages,
+    )
+    return extract(request, content_hash=args.content_hash)
+
+
+def run_screen(body: CanonBody, args: ScreenArgs) -> ScreenAnswer:
+    from streams.screen import screen
+
+    return ScreenAnswer(screen(body, _policy(args.policy_file), size=args.size), summarize(body))
+
+
+@cache
+def _policy(file: str | None) -> Any:
+    from streams.screen.policy import load_policy
+
+    return load_policy(Path(file) if file else None)
+
+
+def summarize(body: CanonBody) -> CanonSummary:
+    """What the ledger and the catalog keep of a canon."""
+    return CanonSummary(
+        title=body.title,
+        authors=body.authors,
+        created=body.created,
+        modified=body.modified,
+        language=body.language,
+        page_count=body.page_count,
+        method=body.method,
+        confidence=body.confidence,
+        blocks=len(body.blocks),
+        tables=len(body.tables),
+        characters=sum(len(block.text) for block in body.blocks),
+    )
+
+
+def failed(failure: Failure) -> Screening:
+    """The end of a document that never had a canon."""
+    if failure.skip:
+        return Screening(outcome=Outcome.SKIPPED, rule=failure.code, error=failure.message)
+    return Screening(outcome=Outcome.QUARANTINED, problems=[failure.code], error=failure.message)
+
+
+def run_examine(args: ExamineArgs) -> tuple[Examination, bytes]:
+    """All three steps. A document's fault ends as a screening with its code, as in the stages."""
+    detection: Detection | None = None
+    try:
+        found = run_decode(args.decode)
+        detection = found.detection
+        if found.failure is not None or detection is None:
+            failure = found.failure or Failure(code="unsupported_format", message="Nothing is known of its format.")
+            return Examination(detection=detection, failure=failure, screening=failed(failure)), b""
+        started = time.perf_counter()
+        body = run_extract(
+            ExtractArgs(
+                path=args.decode.path,
+                content_hash=args.content_hash,
+                detection=detection,
+                language_hint=args.language_hint,
+                max_pages=args.max_pages,
+            )
+        )
+    except DocumentError as error:
+        failure = Failure(code=error.problem, message=error.message)
+        return Examination(detection=detection, failure=failure, screening=failed(failure)), b""
+    seconds = time.perf_counter() - started
+    judged = run_screen(body, ScreenArgs(size=args.size, policy_file=args.policy_file))
+    return (
+        Examination(
+            detection=detection,
+            attempt=attempt_of(body, seconds, judged.screening.problems),
+            summary=judged.summary,
+            screening=judged.screening,
+        ),
+        avro_encode(body),
+    )
+
+
+def attempt_of(body: CanonBody, seconds: float, problems: list[str] | None = None) -> Attempt:
+    return Attempt(
+        extractor=body.extractor,
+        extractor_version=body.extractor_version,
+        fingerprint=body.fingerprint,
+        method=body.method,
+        problems=problems or [],
+        seconds=seconds,
+    )
+
+
+def _decode_job(args: msgspec.Raw, body: bytes) -> tuple[Any, bytes]:
+    return run_decode(msgspec.json.decode(args, type=DecodeArgs)), b""
+
+
+def _extract_job(args: msgspec.Raw, body: bytes) -> tuple[Any, bytes]:
+    started = time.perf_counter()
+    canon = run_extract(msgspec.json.decode(args, type=ExtractArgs))
+    return attempt_of(canon, time.perf_counter() - started), avro_encode(canon)
+
+
+def _screen_job(args: msgspec.Raw, body: bytes) -> tuple[Any, bytes]:
+    return run_screen(avro_decode(CanonBody, body), msgspec.json.decode(args, type=ScreenArgs)), b""
+
+
+def _examine_job(args: msgspec.Raw, body: bytes) -> tuple[Any, bytes]:
+    return run_examine(msgspec.json.decode(args, type=ExamineArgs))
+
+
+JOBS: dict[str, Callable[[msgspec.Raw, bytes], tuple[Any, bytes]]] = {
+    "decode": _decode_job,
+    "extract": _extract_job,
+    "screen": _screen_job,
+    "examine": _examine_job,
+}

@@ -1,0 +1,45 @@
+"""Which offsets of a partition are done without a gap: only those may ever be committed.
+
+Faust's own bookkeeping commits past a gap at the head of a partition (faust-streaming#606) and acknowledges messages
+that it skips after a rebalance, so its acknowledgement is switched off and this takes its place.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+
+class PartitionOffsets:
+    """Offsets of one partition in the order they were handed over, and how far all of them are done."""
+
+    def __init__(self) -> None:
+        self._open: deque[int] = deque()
+        self._done: set[int] = set()
+        self._next: int | None = None
+
+    def begin(self, offset: int) -> None:
+        """An event was handed over. Offsets grow within one assignment; gaps (compaction, retention) are fine."""
+        if self._open and offset <= self._open[-1]:
+            raise ValueError(f"Offset {offset} after {self._open[-1]}.")
+        self._open.append(offset)
+
+    def done(self, offset: int) -> None:
+        """An event's outputs are confirmed."""
+        self._done.add(offset)
+        while self._open and self._open[0] in self._done:
+            finished = self._open.popleft()
+            self._done.discard(finished)
+            self._next = finished + 1
+
+    @property
+    def committable(self) -> int | None:
+        """The offset to commit (the next one to read), or None when nothing is done yet."""
+        return self._next
+
+    @property
+    def oldest_open(self) -> int | None:
+        """The first offset that is not done."""
+        return self._open[0] if self._open else None
+
+    def __len__(self) -> int:
+        return len(self._open)

@@ -1,0 +1,165 @@
+"""Single-process slots for CPU work: a job that dies, hangs or eats all memory costs one attempt of one document.
+
+One shared process pool would take every document in flight down with the one that kills its process
+(concurrent.futures.process.BrokenProcessPool), and `max_tasks_per_child` can hang (cpython#115634); so each slot is a
+process of its own, replaced when it fails and after a number of jobs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import sys
+from typing import Any, TypeVar
+
+import msgspec
+
+from streams.errors import DocumentError, SlotFailure
+from streams.runtime.frames import LENGTHS, Answer, Call, pack
+from streams.settings import WorkerSettings
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+START_TIMEOUT_S = 60.0
+FILE_MB = 2048
+
+
+class Slot:
+    """One process, one job at a time."""
+
+    def __init__(self, settings: WorkerSettings) -> None:
+        self._settings = settings
+        self._process: asyncio.subprocess.Process | None = None
+        self._jobs = 0
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid if self._process and self._process.returncode is None else None
+
+    async def _start(self) -> asyncio.subprocess.Process:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "streams.runtime.slot_main",
+            str(self._settings.slot_memory_mb),
+            str(FILE_MB),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            start_new_session=True,
+            limit=1 << 20,
+            env={**os.environ, "OMP_THREAD_LIMIT": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+        )
+        self._process = process
+        self._jobs = 0
+        try:
+            async with asyncio.timeout(START_TIMEOUT_S):
+                await self._read(process)
+        except (asyncio.IncompleteReadError, TimeoutError) as error:
+            await self.stop()
+            raise SlotFailure("crashed", "A slot's process did not start.") from error
+        return process
+
+    @staticmethod
+    async def _read(process: asyncio.subprocess.Process) -> tuple[bytes, bytes]:
+        assert process.stdout is not None
+        head_size, body_size = LENGTHS.unpack(await process.stdout.readexactly(LENGTHS.size))
+        head = await process.stdout.readexactly(head_size)
+        return head, await process.stdout.readexactly(body_size)
+
+    async def run(self, job: str, args: Any, body: bytes, timeout_s: float) -> tuple[Answer, bytes]:
+        """Does one job.
+
+        Raises:
+            SlotFailure: the process ended without an answer (`crashed`, `out_of_memory`) or in time (`timeout`).
+        """
+        if self._process is None or self._process.returncode is not None or self._jobs >= self._settings.slot_jobs:
+            await self.stop()
+            await self._start()
+        process = self._process
+        assert process is not None
+        assert process.stdin is not None
+        self._jobs += 1
+        call = Call(job, msgspec.Raw(msgspec.json.encode(args)), cpu_seconds=timeout_s)
+        try:
+            async with asyncio.timeout(timeout_s):
+                process.stdin.write(pack(call, body))
+                await process.stdin.drain()
+                head, out = await self._read(process)
+        except TimeoutError:
+            await self.stop()
+            raise SlotFailure("timeout", f"It took longer than {timeout_s:g} seconds and was stopped.") from None
+        except (asyncio.IncompleteReadError, ConnectionError, BrokenPipeError):
+            await self.stop()
+            code = process.returncode
+            if code == -signal.SIGXCPU:
+                raise SlotFailure("timeout", f"It used more than {timeout_s:g} seconds of CPU.") from None
+            name = signal.Signals(-code).name if code is not None and code < 0 else f"exit status {code}"
+            raise SlotFailure("crashed", f"Its process ended with {name} while working on it.") from None
+        except asyncio.CancelledError:
+            await self.stop()  # its answer would be taken for the next job's
+            raise
+        answer = msgspec.json.decode(head, type=Answer)
+        if answer.exhausted:
+            await self.stop()
+        return answer, out
+
+    async def stop(self) -> None:
+        """Kills the process and all it started."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        if process.stdin is not None:
+            process.stdin.close()
+        await process.wait()
+
+
+class Slots:
+    """A fixed number of slots; jobs wait for a free one, first come, first served."""
+
+    def __init__(self, settings: WorkerSettings) -> None:
+        self._settings = settings
+        self._all = [Slot(settings) for _ in range(settings.slots)]
+        self._free: asyncio.LifoQueue[Slot] = asyncio.LifoQueue()
+        for slot in self._all:
+            self._free.put_nowait(slot)
+
+    @property
+    def pids(self) -> list[int]:
+        return [slot.pid for slot in self._all if slot.pid is not None]
+
+    async def warm_up(self) -> None:
+        """Starts every process now, so that the first documents don't wait for it."""
+        await asyncio.gather(*(slot._start() for slot in self._all if slot.pid is None))
+
+    async def run(
+        self, job: str, args: Any, result: type[T], *, body: bytes = b"", timeout_s: float | None = None
+    ) -> tuple[T, bytes, float]:
+        """Does one job in a free slot: its result, its bytes, and its seconds.
+
+        Raises:
+            DocumentError: the document is at fault, with its problem code.
+            SlotFailure: the process died, ran out of memory or of time. One attempt is spent.
+        """
+        slot = await self._free.get()
+        try:
+            answer, out = await slot.run(job, args, body, timeout_s or self._settings.job_timeout_s)
+        finally:
+            self._free.put_nowait(slot)
+        if answer.problem == "out_of_memory":
+            raise SlotFailure("out_of_memory", answer.message or "")
+        if answer.problem is not None:
+            if answer.bug:
+                log.error("Job %s failed on a document: %s", job, answer.message)
+            raise DocumentError(answer.problem, answer.message or "")
+        assert answer.result is not None
+        return msgspec.json.decode(answer.result, type=result), out, answer.seconds
+
+    async def stop(self) -> None:
+        await asyncio.gather(*(slot.stop() for slot in self._all))

@@ -1,0 +1,317 @@
+"""The stages decode, extract and screen: the pure core in slots, blobs in and out, records in and out."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TypeVar
+
+from streams.blobs import BlobStore, canon_key, original_key
+from streams.errors import BlobCorrupt, BlobNotFound, DocumentError, SlotFailure
+from streams.extract.registry import fingerprint, plan
+from streams.records import (
+    Attempt,
+    CanonBody,
+    ChangeEvent,
+    Content,
+    Decoded,
+    DocumentRef,
+    Extracted,
+    Failure,
+    Operation,
+    Payload,
+    Screened,
+    Sequence,
+    Timing,
+)
+from streams.records.codec import decode as avro_decode
+from streams.runtime.jobs import (
+    DecodeAnswer,
+    DecodeArgs,
+    ExtractArgs,
+    ScreenAnswer,
+    ScreenArgs,
+    attempt_of,
+    failed,
+)
+from streams.runtime.messages import Incoming, Outgoing, Outputs
+from streams.runtime.slots import Slots
+from streams.settings import Settings
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """What the stages of one process share."""
+
+    settings: Settings
+    store: BlobStore
+    slots: Slots
+
+
+class _Stage:
+    """What decode, extract and screen have in common: no state, so nothing to restore."""
+
+    name = ""
+
+    def __init__(self, workshop: Workshop) -> None:
+        self._settings = workshop.settings
+        self._store = workshop.store
+        self._slots = workshop.slots
+
+    async def assigned(self, partitions: set[int]) -> None:
+        return None
+
+    async def revoked(self) -> None:
+        return None
+
+    def _timing(self, started: datetime, seconds: float) -> Timing:
+        return Timing(stage=self.name, started_at=started, seconds=round(seconds, 6))
+
+    @contextlib.asynccontextmanager
+    async def _original(self, content: Content) -> AsyncIterator[Path]:
+        """The verified original as a local file; verifying reads all of it, so it happens off the loop."""
+        copy = self._store.local_copy(original_key(content.sha256), sha256=content.sha256)
+        path = await asyncio.to_thread(copy.__enter__)
+        try:
+            yield path
+        finally:
+            await asyncio.to_thread(copy.__exit__, None, None, None)
+
+
+def failure_of(error: Exception) -> Failure:
+    """The outcome that an error means for its document."""
+    if isinstance(error, DocumentError | SlotFailure):
+        return Failure(code=error.problem, message=error.message)
+    if isinstance(error, BlobNotFound | BlobCorrupt):
+        return Failure(code="corrupt", message=f"The stored original can't be used: {error}")
+    return Failure(code="parser_error", message=f"{type(error).__name__}: {error}")
+
+
+async def with_attempts(most: int, once: Callable[[], Awaitable[R]]) -> R:
+    """Tries a job again whose process died, at most `most` times in all; a job that ran out of time is not repeated.
+
+    Raises:
+        SlotFailure: of the last attempt.
+        DocumentError: the document is at fault.
+    """
+    for attempt in range(1, most + 1):
+        try:
+            return await once()
+        except SlotFailure as error:
+            if error.problem == "timeout" or attempt == most:
+                raise
+    raise AssertionError("max_attempts is at least 1")
+
+
+class DecodeStage(_Stage):
+    """raw-arrived -> decoded: what are these bytes."""
+
+    name = "decode"
+
+    async def handle(self, event: Incoming) -> Outputs:
+        change = event.record
+        assert isinstance(change, ChangeEvent)
+        if change.operation is not Operation.UPSERT or change.content is None:
+            return Outputs()  # moves, rights, deletes and failures are the ledger's, which reads the same topic
+        started, clock = datetime.now(UTC), time.perf_counter()
+        async with self._original(change.content) as path:
+            args = DecodeArgs(
+                path=str(path),
+                file_name=change.manifest.file_name,
+                declared_media_type=change.content.declared_media_type,
+                http_content_type=change.content.http_content_type,
+                max_bytes=self._settings.limits.max_document_bytes,
+            )
+            found, _, _ = await with_attempts(
+                self._settings.worker.max_attempts, lambda: self._slots.run("decode", args, DecodeAnswer)
+            )
+        return self._decoded(
+            event,
+            Decoded(
+                document=self._document(event, change),
+                detection=found.detection,
+                failure=found.failure,
+                timings=[self._timing(started, time.perf_counter() - clock)],
+            ),
+        )
+
+    def give_up(self, event: Incoming, error: Exception) -> Outputs:
+        change = event.record
+        assert isinstance(change, ChangeEvent)
+        if change.content is None:
+            raise error
+        return self._decoded(event, Decoded(document=self._document(event, change), failure=failure_of(error)))
+
+    def _document(self, event: Incoming, change: ChangeEvent) -> DocumentRef:
+        assert change.content is not None
+        return DocumentRef(
+            source_id=change.source_id,
+            sequence=Sequence(epoch=self._settings.kafka.log_epoch, offset=event.offset),
+            content=change.content,
+            manifest=change.manifest,
+        )
+
+    @staticmethod
+    def _decoded(event: Incoming, decoded: Decoded) -> Outputs:
+        return Outputs(first=[Outgoing("decoded", event.key, decoded)])
+
+
+class ExtractStage(_Stage):
+    """decoded -> extracted: the canon, from the store when the same extractor has met the same content before."""
+
+    name = "extract"
+
+    async def handle(self, event: Incoming) -> Outputs:
+        decoded = event.record
+        assert isinstance(decoded, Decoded)
+        if decoded.failure is not None or decoded.detection is None:
+            return self._extracted(event, decoded, failure=decoded.failure or _unknown_format())
+        started, clock = datetime.now(UTC), time.perf_counter()
+        content = decoded.document.content
+        spec = plan(decoded.detection)
+        if spec is None:
+            return self._extracted(event, decoded, failure=_unknown_format(decoded.detection.media_type))
+        key = canon_key(content.sha256, fingerprint(spec, decoded.detection))
+        payload, attempt = await self._known(key)
+        if payload is None or attempt is None:
+            async with self._original(content) as path:
+                args = ExtractArgs(
+                    path=str(path),
+                    content_hash=content.sha256,
+                    detection=decoded.detection,
+                    language_hint=decoded.document.manifest.language_hint,
+                    max_pages=self._settings.limits.max_pages,
+                )
+                attempt, body, _ = await with_attempts(
+                    self._settings.worker.max_attempts, lambda: self._slots.run("extract", args, Attempt)
+                )
+            payload = await self._keep(key, body)
+        return self._extracted(
+            event,
+            decoded,
+            payload=payload,
+            attempt=attempt,
+            timing=self._timing(started, time.perf_counter() - clock),
+        )
+
+    async def _known(self, key: str) -> tuple[Payload | None, Attempt | None]:
+        """The canon that is already there, verified; one that is damaged is made again."""
+        found = await asyncio.to_thread(self._store.find, key)
+        if found is None:
+            return None, None
+        try:
+            data = await asyncio.to_thread(self._store.get, key, sha256=found.sha256)
+        except BlobCorrupt:
+            await asyncio.to_thread(self._store.delete, key)  # derived data: the original makes it again
+            return None, None
+        body = await asyncio.to_thread(avro_decode, CanonBody, data)
+        return self._payload(key, found.sha256, data), attempt_of(body, 0.0)
+
+    async def _keep(self, key: str, body: bytes) -> Payload:
+        """Stores a canon; when another worker was quicker, its bytes stand."""
+        if not await asyncio.to_thread(self._store.put, key, body):
+            found = await asyncio.to_thread(self._store.find, key)
+            if found is not None and found.sha256 != hashlib.sha256(body).hexdigest():
+                body = await asyncio.to_thread(self._store.get, key, sha256=found.sha256)
+        return self._payload(key, hashlib.sha256(body).hexdigest(), body)
+
+    def _payload(self, key: str, sha256: str, body: bytes) -> Payload:
+        inline = body if len(body) <= self._settings.worker.inline_bytes else None
+        return Payload(key=key, sha256=sha256, size=len(body), inline=inline)
+
+    def give_up(self, event: Incoming, error: Exception) -> Outputs:
+        decoded = event.record
+        assert isinstance(decoded, Decoded)
+        return self._extracted(event, decoded, failure=failure_of(error))
+
+    @staticmethod
+    def _extracted(
+        event: Incoming,
+        decoded: Decoded,
+        *,
+        payload: Payload | None = None,
+        attempt: Attempt | None = None,
+        failure: Failure | None = None,
+        timing: Timing | None = None,
+    ) -> Outputs:
+        record = Extracted(
+            document=decoded.document,
+            detection=decoded.detection,
+            payload=payload,
+            attempt=attempt,
+            failure=failure,
+            timings=[*decoded.timings, *([timing] if timing else [])],
+        )
+        return Outputs(first=[Outgoing("extracted", event.key, record)])
+
+
+class ScreenStage(_Stage):
+    """extracted -> screened: scores and the verdict."""
+
+    name = "screen"
+
+    async def handle(self, event: Incoming) -> Outputs:
+        extracted = event.record
+        assert isinstance(extracted, Extracted)
+        if extracted.payload is None:
+            return self._failed(event, extracted, extracted.failure or _unknown_format())
+        started, clock = datetime.now(UTC), time.perf_counter()
+        body = await payload_bytes(self._store, extracted.payload)
+        policy = self._settings.screen.policy_file
+        args = ScreenArgs(size=extracted.document.content.size, policy_file=str(policy) if policy else None)
+        answer, _, _ = await with_attempts(
+            self._settings.worker.max_attempts,
+            lambda: self._slots.run("screen", args, ScreenAnswer, body=body),
+        )
+        record = Screened(
+            document=extracted.document,
+            detection=extracted.detection,
+            payload=extracted.payload,
+            attempt=extracted.attempt,
+            summary=answer.summary,
+            screening=answer.screening,
+            timings=[*extracted.timings, self._timing(started, time.perf_counter() - clock)],
+        )
+        return Outputs(first=[Outgoing("screened", event.key, record)])
+
+    def give_up(self, event: Incoming, error: Exception) -> Outputs:
+        extracted = event.record
+        assert isinstance(extracted, Extracted)
+        return self._failed(event, extracted, failure_of(error))
+
+    @staticmethod
+    def _failed(event: Incoming, extracted: Extracted, failure: Failure) -> Outputs:
+        record = Screened(
+            document=extracted.document,
+            detection=extracted.detection,
+            payload=extracted.payload,
+            attempt=extracted.attempt,
+            screening=failed(failure),
+            timings=extracted.timings,
+        )
+        return Outputs(first=[Outgoing("screened", event.key, record)])
+
+
+async def payload_bytes(store: BlobStore, payload: Payload) -> bytes:
+    """A canon body's bytes, from the record or from the store (claim check), verified either way.
+
+    Raises:
+        BlobCorrupt: the inline bytes are not what their hash says, or the stored ones.
+    """
+    if payload.inline is None:
+        return await asyncio.to_thread(store.get, payload.key, sha256=payload.sha256)
+    if hashlib.sha256(payload.inline).hexdigest() != payload.sha256:
+        raise BlobCorrupt(f"The inline bytes of {payload.key} do not have the hash {payload.sha256}.")
+    return payload.inline
+
+
+def _unknown_format(media_type: str = "an unknown format") -> Failure:
+    return Failure(code="unsupported_format", message=f"No extractor reads {media_type}.")

@@ -1,0 +1,130 @@
+"""A worker process: hosts the Faust apps of its stages, watches them, and ends within a bound."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterable
+
+from streams.blobs import open_store
+from streams.errors import CanonryError, UsageError
+from streams.ledger.stage import LedgerStage
+from streams.ledger.store import StateStore
+from streams.log.topics import require_topics
+from streams.runtime.messages import Handler
+from streams.runtime.producer import Producer
+from streams.runtime.slots import Slots
+from streams.runtime.stage import StageApp
+from streams.runtime.stages import DecodeStage, ExtractStage, ScreenStage, Workshop
+from streams.settings import Settings
+from streams.topology import STAGES
+
+log = logging.getLogger(__name__)
+
+WATCH_INTERVAL_S = 0.5
+EXIT_STUCK = 70  # EX_SOFTWARE of sysexits.h
+
+
+class Worker:
+    """The stages of this process and what they share."""
+
+    def __init__(self, settings: Settings, broker: str, stages: Iterable[str]) -> None:
+        names = list(stages) or list(STAGES)
+        unknown = [name for name in names if name not in STAGES]
+        if unknown:
+            raise UsageError(f"No stage is called {', '.join(unknown)}. There are: {', '.join(STAGES)}.")
+        self._settings = settings
+        self._broker = broker
+        self._producer = Producer(settings, broker)
+        self.slots = Slots(settings.worker)
+        workshop = Workshop(settings, open_store(settings), self.slots)
+        self._uses_slots = any(name != "ledger" for name in names)
+        self.apps = [
+            StageApp(STAGES[name], self._handler(name, workshop), settings, broker, self._producer) for name in names
+        ]
+
+    def _handler(self, name: str, workshop: Workshop) -> Handler:
+        if name == "ledger":
+            return LedgerStage(self._settings, workshop.store, StateStore(self._settings, self._broker))
+        return {"decode": DecodeStage, "extract": ExtractStage, "screen": ScreenStage}[name](workshop)
+
+    async def run(self, stop: asyncio.Event) -> int:
+        """Works until `stop` is set or an app can't go on. The exit status: 0, or 70 when it ended itself."""
+        await require_topics(self._settings, self._broker)
+        await self._producer.start()
+        if self._uses_slots:
+            await self.slots.warm_up()
+        await asyncio.gather(*(app.start() for app in self.apps))
+        log.info("Working: %s.", ", ".join(app.stage.name for app in self.apps))
+        status = await self._watch(stop)
+        await self._shut_down()
+        return status
+
+    async def _watch(self, stop: asyncio.Event) -> int:
+        while not stop.is_set():
+            for app in self.apps:
+                if app.failure is not None:
+                    log.critical(
+                        "%s can't go on: %r. The process ends and should be restarted.", app.stage.name, app.failure
+                    )
+                    return EXIT_STUCK
+                idle = time.monotonic() - app.progressed_at
+                if idle > self._settings.worker.watchdog_s:
+                    if app.active or app.lag():
+                        log.critical(
+                            "%s has work (%d running, %d behind) and made no progress for %.0f s. The process ends and "
+                            "should be restarted.",
+                            app.stage.name,
+                            app.active,
+                            app.lag(),
+                            idle,
+                        )
+                        return EXIT_STUCK
+                    app.progressed_at = time.monotonic()
+            try:
+                async with asyncio.timeout(WATCH_INTERVAL_S):
+                    await stop.wait()
+            except TimeoutError:
+                continue
+        return 0
+
+    async def _shut_down(self) -> None:
+        bound = self._settings.worker.shutdown_s
+        try:
+            async with asyncio.timeout(bound):
+                await asyncio.gather(*(app.stop(bound * 0.6) for app in self.apps))
+                await self._producer.stop()
+        except TimeoutError:
+            log.warning("Shutdown took longer than %.0f s; what was not finished comes again.", bound)
+        await self.slots.stop()
+
+
+def run_worker(settings: Settings, broker: str, stages: Iterable[str]) -> int:
+    """Runs a worker in this process until SIGTERM or SIGINT; the exit status."""
+
+    async def main() -> int:
+        stop = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for signum in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(signum, stop.set)
+        worker = Worker(settings, broker, stages)
+        try:
+            return await worker.run(stop)
+        finally:
+            await worker.slots.stop()
+
+    runner = asyncio.Runner()
+    try:
+        status = runner.run(main())
+    except CanonryError:
+        raise
+    except KeyboardInterrupt:
+        status = 130
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # Faust's consumer threads are no daemons: an app that did not stop in time must not keep the process alive.
+    os._exit(status)
