@@ -296,7 +296,8 @@ class StageApp:
         backoff = _Backoff()
         while self._ours(job):
             try:
-                return await self._deliver(job, event, self._handler.give_up(event, failure))
+                await self._deliver(job, event, self._handler.give_up(event, failure))
+                return
             except CanonryError as error:
                 if not error.transient:
                     break

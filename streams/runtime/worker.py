@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from streams.blobs import open_store
 from streams.errors import CanonryError, UsageError
@@ -50,7 +50,12 @@ class Worker:
     def _handler(self, name: str, workshop: Workshop) -> Handler:
         if name == "ledger":
             return LedgerStage(self._settings, workshop.store, StateStore(self._settings, self._broker))
-        return {"decode": DecodeStage, "extract": ExtractStage, "screen": ScreenStage}[name](workshop)
+        handlers: dict[str, Callable[[Workshop], Handler]] = {
+            "decode": DecodeStage,
+            "extract": ExtractStage,
+            "screen": ScreenStage,
+        }
+        return handlers[name](workshop)
 
     async def run(self, stop: asyncio.Event) -> int:
         """Works until `stop` is set or an app can't go on. The exit status: 0, or 70 when it ended itself."""
