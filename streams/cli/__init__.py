@@ -1,1 +1,92 @@
-"""TODO."""
+"""The command `canonry`. Each command is thin: it reads options, calls the part that does it, and shows what came."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from streams import __version__
+from streams.cli.output import fail
+from streams.errors import CanonryError
+
+EXIT_STATUS = """\b
+Exit status:
+  0  done, and every document reached an outcome
+  1  done, but not everything is as it should be (the output says what)
+  2  the command was called wrongly, or a setting can't be used
+  3  something outside is missing or does not answer: the broker, the blob store, a program
+"""
+
+
+class Commands(click.Group):
+    """Loads a command's module only when it is asked for: `canonry --help` must not load a PDF library."""
+
+    LAZY = {
+        "run": "run",
+        "worker": "run",
+        "consumer": "run",
+        "inspect": "files",
+        "triage": "files",
+        "status": "documents",
+        "doc": "documents",
+        "search": "documents",
+        "canon": "documents",
+        "broker": "log",
+        "topics": "log",
+        "schemas": "log",
+        "config": "machine",
+        "doctor": "machine",
+    }
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.LAZY)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        module = self.LAZY.get(cmd_name)
+        if module is None:
+            return None
+        import importlib
+
+        command = getattr(importlib.import_module(f"streams.cli.{module}"), cmd_name)
+        assert isinstance(command, click.Command)
+        return command
+
+
+@click.group(
+    cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}, epilog=EXIT_STATUS
+)
+@click.version_option(__version__, prog_name="canonry")
+def canonry() -> None:
+    """Files, and every later change to them, as structured, versioned, screened text.
+
+    \b
+    Start here:
+      canonry run DIR            the whole way: a folder, the log, a searchable index
+      canonry search WORDS       what is in there
+      canonry doc PATH           why a document is there, or is not
+      canonry inspect FILE       what Canonry makes of one file, without a log
+      canonry doctor             what this machine lacks, and the command that mends it
+
+    Settings come from canonry.toml and CANONRY_* variables: `canonry config show`.
+    """
+
+
+def main() -> None:
+    """Entry point: errors of Canonry are said in one line, never as a traceback."""
+    try:
+        canonry.main(standalone_mode=False)
+    except click.exceptions.Abort:
+        click.echo("Stopped.", err=True)
+        sys.exit(130)
+    except click.exceptions.Exit as exit_:
+        sys.exit(exit_.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(2)
+    except CanonryError as error:
+        sys.exit(fail(error))
+    except BrokenPipeError:
+        # The reader of our output went away (`canonry … | head`): that is its right.
+        sys.stderr.close()
+        sys.exit(0)

@@ -1,1 +1,1 @@
-"""TODO."""
+"""What operators do: run, inspect, triage, look things up, mend the machine."""
