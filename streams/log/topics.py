@@ -24,8 +24,6 @@ AUTO_REPLICATION = 3
 SETTLE_S = 15.0
 """How long all brokers may take to learn of a change that was confirmed."""
 
-Value = bool | int | float | str
-
 _LEGAL_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")  # org.apache.kafka.common.internals.Topic
 _VENDOR = ("confluent.", "redpanda.")  # set by the service itself; neither ours to judge nor to drop
 _SET_ON_TOPIC = 1  # DescribeConfigsResponse.ConfigSource.TOPIC_CONFIG
@@ -70,12 +68,12 @@ class Report(msgspec.Struct, frozen=True):
 class _Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     partitions: int | None = None
     replication_factor: int | Literal["auto"] | None = None
-    config: dict[str, Value] = {}
+    config: dict[str, Any] = {}
 
 
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    topics: dict[str, _Section]
-    defaults: _Section = _Section()
+    topics: dict[str, Any]
+    defaults: Any = {}
 
 
 class _Actual(msgspec.Struct, frozen=True):
@@ -97,9 +95,10 @@ def load_topics(path: Path | None = None) -> list[Topic]:
     path = path or data_path("topics.yaml")
     try:
         file = msgspec.convert(yaml.safe_load(path.read_text(encoding="utf-8")), _File)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, msgspec.ValidationError) as error:
+        defaults = _section(path, "defaults", file.defaults)
+        topics = [_topic(name, _section(path, name, raw), defaults) for name, raw in file.topics.items()]
+    except (OSError, ValueError, yaml.YAMLError) as error:  # msgspec's and the decoder's errors are ValueErrors
         raise SettingsError(f"{path} can't be used: {error}.") from error
-    topics = [_topic(name, section, file.defaults) for name, section in file.topics.items()]
     problems = [problem for topic in topics for problem in _problems(topic)]
     # `contents` alone is keyed by something else, so its partitions need not line up.
     counts = {topic.name: topic.partitions for topic in topics if topic.name != "contents"}
@@ -175,13 +174,25 @@ async def apply_topics(settings: Settings, broker: str | None = None, topics: li
 
 
 def _topic(name: str, section: _Section, defaults: _Section) -> Topic:
-    merged = {key: _as_text(value) for key, value in {**defaults.config, **section.config}.items()}
+    partitions = defaults.partitions if section.partitions is None else section.partitions
+    factor = defaults.replication_factor if section.replication_factor is None else section.replication_factor
     return Topic(
         name=name,
-        partitions=section.partitions or defaults.partitions or 0,
-        replication_factor=section.replication_factor or defaults.replication_factor or "auto",
-        config=merged,
+        partitions=0 if partitions is None else partitions,
+        replication_factor="auto" if factor is None else factor,
+        config={key: _as_text(value) for key, value in {**defaults.config, **section.config}.items()},
     )
+
+
+def _section(path: Path, name: str, raw: Any) -> _Section:
+    try:
+        section = msgspec.convert(raw, _Section)
+    except msgspec.ValidationError as error:
+        raise SettingsError(f"{path} can't be used: {name}: {error}.") from error
+    for setting, value in section.config.items():
+        if not isinstance(value, bool | int | float | str):
+            raise SettingsError(f"{path} can't be used: {name}: {setting} must be one value, not {value!r}.")
+    return section
 
 
 def _problems(topic: Topic) -> Iterable[str]:
@@ -324,7 +335,7 @@ def _resolved(topic: Topic, replicas: int) -> dict[str, str]:
     return config
 
 
-def _as_text(value: Value) -> str:
+def _as_text(value: bool | float | str) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
