@@ -1,1 +1,1 @@
-"""TODO."""
+"""Sources: where documents come from. `base` is the SDK: a new connector is one class."""
