@@ -48,26 +48,31 @@ def extract(request: Request) -> Draft:
     damaged is a warning (`part_missing`, `part_damaged`); the main part is not.
     """
     with Package(request.path) as package:
-        main = _main_part(package)
-        root = package.xml(main)
-        container = child(root, "w:body")
-        if container is None:
-            raise DocumentError("corrupt", f"The part {main} has no body.")
-        counts: Counter[str] = Counter()
-        styles = Styles(package.optional_xml(package.related(main, "styles")))
-        numbering = Numbering(package.optional_xml(package.related(main, "numbering")))
-        notes = Notes(package, main, root, styles, counts)
-        reader = InlineReader(package, main, styles, counts)
-        body = Body(reader, styles, numbering, notes)
-        _furniture(body, package, main, root, styles, "w:headerReference", BlockKind.PAGE_HEADER)
-        body.walk(reader, container)
-        body.finish()
-        _furniture(body, package, main, root, styles, "w:footerReference", BlockKind.PAGE_FOOTER)
-        counts["embedded"] = _embedded(package)
-        draft = Draft(blocks=body.blocks, tables=body.tables, refs=body.refs)
-        _properties(package, draft)
-        _account(package, draft, counts, numbering, notes)
-        return draft
+        return read_package(package)
+
+
+def read_package(package: Package) -> Draft:
+    """As `extract`, of an opened package: the file itself, or a document that Word imports into another."""
+    main = _main_part(package)
+    root = package.xml(main)
+    container = child(root, "w:body")
+    if container is None:
+        raise DocumentError("corrupt", f"The part {main} has no body.")
+    counts: Counter[str] = Counter()
+    styles = Styles(package.optional_xml(package.related(main, "styles")))
+    numbering = Numbering(package.optional_xml(package.related(main, "numbering")))
+    notes = Notes(package, main, root, styles, counts)
+    reader = InlineReader(package, main, styles, counts)
+    body = Body(reader, styles, numbering, notes)
+    _furniture(body, package, main, root, styles, "w:headerReference", BlockKind.PAGE_HEADER)
+    body.walk(reader, container)
+    body.finish()
+    _furniture(body, package, main, root, styles, "w:footerReference", BlockKind.PAGE_FOOTER)
+    counts["embedded"] = _embedded(package)
+    draft = Draft(blocks=body.blocks, tables=body.tables, refs=body.refs)
+    _properties(package, draft)
+    _account(package, draft, counts, numbering, notes)
+    return draft
 
 
 def _main_part(package: Package) -> str:

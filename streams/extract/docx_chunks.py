@@ -16,6 +16,8 @@ from streams.extract.outcome import Draft, Request
 from streams.records import Block, BlockKind, BlockSource, Detection
 
 DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+MAX_DEPTH = 4
+"""Documents that import documents."""
 _KINDS = {
     "message/rfc822": "mhtml",
     "multipart/related": "mhtml",
@@ -48,9 +50,9 @@ def read_chunk(package: Package, part: str) -> Draft | None:
     if kind == "mhtml":
         kind, data, charset = _main_part(data)
     if kind == "html":
-        return _by("streams.extract.html", "text/html", data, charset or _charset(data))
+        return _html(data, charset or _charset(data))
     if kind == "docx":
-        return _by("streams.extract.docx", DOCX, data, None)
+        return _document(data, package)
     if kind == "text":
         text = _decoded(data, charset or _charset(data))
         paragraphs = [found.strip() for found in re.split(r"\r?\n\s*\r?\n", text)]
@@ -62,13 +64,26 @@ def read_chunk(package: Package, part: str) -> Draft | None:
     return None
 
 
-def _by(module: str, media_type: str, data: bytes, encoding: str | None) -> Draft | None:
-    """Lets the extractor of that format read the chunk; null if it is not there."""
+def _document(data: bytes, within: Package) -> Draft | None:
+    """A document in the document. One may hold itself, so there is an end to it."""
+    if within.depth >= MAX_DEPTH:
+        return None
+    reader = importlib.import_module("streams.extract.docx")  # which imports this module
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(data)
+        file.flush()
+        with Package(Path(file.name), within) as package:
+            draft = reader.read_package(package)
+    return draft if isinstance(draft, Draft) else None
+
+
+def _html(data: bytes, encoding: str) -> Draft | None:
+    """What the HTML extractor makes of the chunk; null where it is not installed."""
     try:
-        extractor = importlib.import_module(module)
+        extractor = importlib.import_module("streams.extract.html")
     except ModuleNotFoundError:
         return None
-    detection = Detection(media_type=media_type, detected_by="altchunk", encoding=encoding, encoding_source="http")
+    detection = Detection(media_type="text/html", detected_by="altchunk", encoding=encoding, encoding_source="http")
     with tempfile.NamedTemporaryFile() as file:
         file.write(data)
         file.flush()

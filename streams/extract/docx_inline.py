@@ -153,18 +153,17 @@ class InlineReader:
     # --- runs ----------------------------------------------------------------------------------------------------
 
     def _run(self, run: etree._Element) -> None:
-        properties = child(run, "w:rPr")
         hidden, bold, font = self._look.vanish, self._look.bold, self._look.font
-        if properties is not None:
-            look = self._styles.run_look(value(child(properties, "w:rStyle")))
-            if look is not None:
-                hidden, bold, font = hidden or look.vanish, bold or look.bold, look.font or font
-            vanish, strong = switched_on(child(properties, "w:vanish")), switched_on(child(properties, "w:b"))
-            hidden = hidden if vanish is None else vanish
-            bold = bold if strong is None else strong
-            fonts = child(properties, "w:rFonts")
-            if fonts is not None:
-                font = attr(fonts, "w:ascii") or attr(fonts, "w:hAnsi") or font
+        properties = child(run, "w:rPr")
+        said = {} if properties is None else dict(children(properties))
+        look = self._styles.run_look(value(said.get("w:rStyle")))
+        if look is not None:
+            hidden, bold, font = hidden or look.vanish, bold or look.bold, look.font or font
+        vanish, strong, fonts = switched_on(said.get("w:vanish")), switched_on(said.get("w:b")), said.get("w:rFonts")
+        hidden = hidden if vanish is None else vanish
+        bold = bold if strong is None else strong
+        if fonts is not None:
+            font = attr(fonts, "w:ascii") or attr(fonts, "w:hAnsi") or font
         self._run_content(run, hidden, bold, font)
 
     def _run_content(self, run: etree._Element, hidden: bool, bold: bool, font: str | None) -> None:

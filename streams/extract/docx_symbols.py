@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 _SYMBOL_ROWS = {
     0x20: " !∀#∃%&∋()∗+,−./0123456789:;<=>?",
     0x40: "≅ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ[∴]⊥_",
@@ -63,6 +65,7 @@ WINGDINGS = {
 
 WINGDINGS2 = {0x4F: "✗", 0x50: "✓", 0x51: "☒", 0x52: "☑", 0x53: "☒", 0x97: "•", 0xA3: "☐"}
 
+_PRIVATE = re.compile("[\uf020-\uf0ff]")
 _FONTS = {"symbol": SYMBOL, "wingdings": WINGDINGS, "wingdings 2": WINGDINGS2}
 
 
@@ -85,7 +88,7 @@ def symbol(font: str | None, code: int) -> str | None:
 
 def readable(text: str, font: str | None) -> tuple[str, int]:
     """`text` with its private code points U+F020..F0FF mapped by `font`, and how many had no sign and are left out."""
-    if not any("\uf020" <= sign <= "\uf0ff" for sign in text):
+    if _PRIVATE.search(text) is None:
         return text, 0
     out: list[str] = []
     lost = 0

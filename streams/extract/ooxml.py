@@ -6,6 +6,7 @@ import lzma
 import mmap
 import posixpath
 import re
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -88,12 +89,7 @@ def attr(element: etree._Element, name: str) -> str | None:
 
 def child(element: etree._Element | None, name: str) -> etree._Element | None:
     """The first child `prefix:local`."""
-    if element is not None:
-        for key in _keys(name):
-            found = element.find(key)
-            if found is not None:
-                return found
-    return None
+    return None if element is None else next(element.iterchildren(*_keys(name)), None)
 
 
 def children(element: etree._Element) -> Iterator[tuple[str, etree._Element]]:
@@ -156,13 +152,15 @@ class Package:
     Errors: DocumentError with `encrypted`, `truncated`, `corrupt`, `bomb` or `too_large`.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, within: Package | None = None) -> None:
+        """`within`: the package that `path` is a part of; both then share one budget of unpacked bytes."""
         _refuse_what_is_no_zip(path)
         self.warnings: list[str] = []
-        self._left = MAX_TOTAL
+        self.depth: int = 0 if within is None else within.depth + 1
+        self._budget: list[int] = [MAX_TOTAL] if within is None else within._budget
         try:
             self._zip = zipfile.ZipFile(path)
-        except (zipfile.BadZipFile, ValueError, OSError, EOFError) as error:
+        except (zipfile.BadZipFile, struct.error, NotImplementedError, ValueError, OSError, EOFError) as error:
             raise DocumentError("corrupt", f"The ZIP directory of the package can't be read: {error}.") from error
         members = self._zip.infolist()
         if len(members) > MAX_MEMBERS:
@@ -198,7 +196,7 @@ class Package:
         member = self._members.get(_part_name(part))
         if member is None:
             raise DocumentError("corrupt", f"The package has no part {part}.")
-        limit = min(MAX_PART, self._left)
+        limit = min(MAX_PART, self._budget[0])
         try:
             with self._zip.open(member) as stream:
                 data = stream.read(limit + 1)
@@ -209,16 +207,19 @@ class Package:
         except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, OSError, ValueError, NotImplementedError) as error:
             raise DocumentError("corrupt", f"The part {part} can't be unpacked: {error}.") from error
         if len(data) > limit:
-            tight = len(data) > BOMB_RATIO * max(1, member.compress_size) or limit < MAX_PART
+            tight = member.file_size > BOMB_RATIO * max(1, member.compress_size) or limit < MAX_PART
             raise DocumentError(
                 "bomb" if tight else "too_large", f"The part {part} unpacks to more than {limit} bytes."
             )
-        self._left -= len(data)
+        self._budget[0] -= len(data)
         return data
 
     def xml(self, part: str) -> etree._Element:
         """The root of a part that the document can't do without."""
-        return parse_xml(self.read(part), part)
+        root = parse_xml(self.read(part), part)
+        if root.getroottree().docinfo.internalDTD is not None:
+            self.warn("doctype_ignored")  # no Office program writes one; entities it defines are left out
+        return root
 
     def optional_xml(self, part: str | None) -> etree._Element | None:
         """The root of a part, or null with a warning when it is named but missing or damaged. Bombs stay errors."""
@@ -263,7 +264,7 @@ class Package:
     def content_type(self, part: str) -> str:
         """The declared media type of a part, lower case, or an empty text."""
         if self._types is None:
-            root = self.optional_xml("[Content_Types].xml")
+            root = self.optional_xml("[Content_Types].xml") if "[Content_Types].xml" in self else None
             defaults: dict[str, str] = {}
             overrides: dict[str, str] = {}
             for tag, element in children(root) if root is not None else ():
