@@ -53,7 +53,7 @@ class Meter:
 
 @contextlib.contextmanager
 def progress_bar(total: int, label: str, *, quiet: bool = False) -> Iterator[Callable[[], float]]:
-    """A bar over a known number of steps; each call of the yielded function is one step and gives the seconds so far."""
+    """A bar over a known number of steps; each call of what is yielded is one step and gives the seconds so far."""
     started = time.monotonic()
     done = 0
     with Meter(label, quiet=quiet) as meter:

@@ -9,9 +9,10 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterable
+from typing import NoReturn
 
 from streams.blobs import open_store
-from streams.errors import CanonryError, UsageError
+from streams.errors import UsageError
 from streams.ledger.stage import LedgerStage
 from streams.ledger.store import StateStore
 from streams.log.topics import require_topics
@@ -108,28 +109,37 @@ class Worker:
         await self.slots.stop()
 
 
-def run_worker(settings: Settings, broker: str, stages: Iterable[str]) -> int:
-    """Runs a worker in this process until SIGTERM or SIGINT; the exit status."""
+def run_worker(settings: Settings, broker: str, stages: Iterable[str], *, until_stdin_closes: bool = False) -> NoReturn:
+    """Runs a worker in this process until SIGTERM or SIGINT, then ends the process with its exit status.
+
+    Args:
+        until_stdin_closes: also stop when standard input does: the parent that holds its other end is gone.
+
+    Raises:
+        CanonryError: it could not start.
+    """
 
     async def main() -> int:
         stop = asyncio.Event()
         loop = asyncio.get_running_loop()
         for signum in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(signum, stop.set)
+        if until_stdin_closes:
+            loop.add_reader(sys.stdin.fileno(), lambda: _read_or_stop(loop, stop))
         worker = Worker(settings, broker, stages)
         try:
             return await worker.run(stop)
         finally:
             await worker.slots.stop()
 
-    runner = asyncio.Runner()
-    try:
-        status = runner.run(main())
-    except CanonryError:
-        raise
-    except KeyboardInterrupt:
-        status = 130
+    status = asyncio.Runner().run(main())
     sys.stdout.flush()
     sys.stderr.flush()
     # Faust's consumer threads are no daemons: an app that did not stop in time must not keep the process alive.
     os._exit(status)
+
+
+def _read_or_stop(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
+    if not os.read(sys.stdin.fileno(), 4096):
+        loop.remove_reader(sys.stdin.fileno())
+        stop.set()

@@ -1,0 +1,206 @@
+"""`canonry run`, `canonry worker`, `canonry consumer`: the parts at work."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import click
+
+from streams.cli.output import EXIT_INCOMPLETE, json_option, note, say, show_json
+from streams.settings import Settings
+
+
+@click.command()
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--source", metavar="NAME", help="Name of the source; default: the folder's own name.")
+@click.option("--watch", is_flag=True, help="Follow the folder until Ctrl-C.")
+@click.option("--approve-deletes", is_flag=True, help="Publish deletes even when they are many.")
+@json_option
+def run(folder: Path, source: str | None, watch: bool, approve_deletes: bool, as_json: bool) -> None:
+    """Take a folder the whole way: through the log, the stages and the ledger, into the catalog and the search index.
+
+    Starts what it needs on this machine (a broker, unless CANONRY_BROKER names one; a worker), publishes what is new,
+    changed, moved or deleted since the last time, and ends when every document has an outcome: ready, quarantined with
+    a code, or skipped by a rule. A second run costs a look at each file. Exit status 0 only if every document reached
+    an outcome.
+
+    \b
+    Examples:
+      canonry run ~/Documents
+      canonry run /srv/share --source share --watch
+    """
+    from streams.ops.run import Run, source_name
+
+    settings = Settings.load()
+    name = source or source_name(folder)
+    from streams.cli.progress import Meter
+
+    with Meter(f"canonry run {name}", quiet=as_json) as meter:
+
+        def progress(phase: str, done: int, total: int) -> None:
+            meter.update(done, total or None, phase)
+
+        seen: dict[str, tuple[Any, str | None]] = {}
+
+        def on_state(state: Any) -> None:
+            _follow(state, seen, quiet=as_json or not watch)
+
+        work = Run(folder, settings, name, approve_deletes=approve_deletes, progress=progress, on_state=on_state)
+        interrupted = False
+
+        async def main() -> Any:
+            nonlocal interrupted
+            stop = asyncio.Event()
+            task = asyncio.current_task()
+            assert task is not None
+
+            def stop_now() -> None:
+                nonlocal interrupted
+                if watch and not stop.is_set():
+                    stop.set()
+                else:
+                    interrupted = True
+                    task.cancel()
+
+            loop = asyncio.get_running_loop()
+            for signum in (signal.SIGINT, signal.SIGTERM):
+                loop.add_signal_handler(signum, stop_now)
+            try:
+                return await (work.watch(stop) if watch else work.once())
+            except asyncio.CancelledError:
+                if not interrupted:
+                    raise
+                return work.report
+
+        report = asyncio.run(main())
+    _show(report, settings, as_json)
+    if interrupted:
+        note("Stopped. What was published is in the log and goes on with the next run.")
+        raise click.exceptions.Exit(130)
+    if not report.complete:
+        raise click.exceptions.Exit(EXIT_INCOMPLETE)
+
+
+def _follow(state: Any, seen: dict[str, tuple[Any, str | None]], *, quiet: bool) -> None:
+    """One line for each change of a document's fate while the folder is watched."""
+    from streams.ops.tracker import outcome_of
+
+    now = (state.current, outcome_of(state))
+    if now == seen.get(state.source_id) or now[1] is None:
+        return
+    seen[state.source_id] = now
+    if not quiet:
+        say(f"{now[1]:<12} {state.path}")
+
+
+def _show(report: Any, settings: Settings, as_json: bool) -> None:
+    from streams.consumers.catalog import Catalog
+
+    catalog = Catalog(settings)
+    counts: Counter[tuple[str, str]] = Counter()
+    for media_type, outcome, number in catalog.outcome_table(report.source):
+        counts[media_type or "—", outcome] += number
+    summary = report.summary
+    if as_json:
+        show_json(
+            {
+                "source": report.source,
+                "complete": report.complete,
+                "outcomes": [{"media_type": m, "outcome": o, "count": n} for (m, o), n in sorted(counts.items())],
+                "scan": {
+                    key: getattr(summary, key) for key in ("new", "changed", "moved", "deleted", "failed", "unchanged")
+                },
+                "held_deletes": summary.held_deletes,
+                "incomplete": summary.incomplete,
+                "settled": report.settled,
+                "pending": report.pending,
+                "dead_letters": report.lost,
+                "worker_restarts": report.worker_restarts,
+                "seconds": round(report.seconds, 3),
+            }
+        )
+        return
+    from streams.cli.files import show_outcomes
+
+    show_outcomes(counts)
+    parts = [f"{getattr(summary, key)} {key}" for key in ("new", "changed", "moved", "deleted", "failed", "unchanged")]
+    say(
+        f"\n{report.source}: {', '.join(part for part in parts if not part.startswith('0 '))} in {report.seconds:.1f} s"
+    )
+    if report.new_log:
+        note("The log is another one than before (or was lost), so every document was published again.")
+    if report.worker_restarts:
+        note(f"The worker was started again {report.worker_restarts} times; see logs/worker.log in the data directory.")
+    for place in summary.incomplete:
+        note(f"could not be listed: {place}")
+    if summary.held_deletes:
+        note(
+            f"{len(summary.held_deletes)} documents are gone from the folder: so many that nothing was deleted. "
+            "If it is meant, run again with --approve-deletes."
+        )
+    for source_id, why in list(report.lost.items())[:20]:
+        note(f"no outcome: {source_id}: {why}")
+    for source_id in report.pending[:20]:
+        note(f"still pending: {source_id}")
+
+
+def configure_logging(settings: Settings) -> None:
+    """Log lines on stderr; Faust's and aiokafka's own only when something is wrong with them."""
+    logging.basicConfig(level=settings.log_level, format="%(asctime)s %(levelname)s %(name)s: %(message)s", force=True)
+    if settings.log_level != "DEBUG":
+        for name in ("faust", "mode", "aiokafka"):
+            logging.getLogger(name).setLevel(logging.ERROR)
+
+
+@click.command()
+@click.argument("stages", nargs=-1)
+@click.option("--with-parent", is_flag=True, hidden=True, help="End when standard input closes.")
+def worker(stages: tuple[str, ...], with_parent: bool) -> None:
+    """Run stages in this process until SIGTERM: decode, extract, screen, ledger; all of them when none is named.
+
+    Each stage is a consumer group of its own (canonry-<stage>), so it scales, lags and stops alone: start as many
+    workers as you like, on as many machines.
+
+    \b
+    Exit status: 0 after SIGTERM; 70 when it ended itself because it could not go on (start it again).
+    """
+    from streams.log.broker import ensure
+    from streams.runtime.worker import run_worker
+
+    settings = Settings.load()
+    configure_logging(settings)
+    run_worker(settings, ensure(settings), stages, until_stdin_closes=with_parent)
+
+
+@click.command()
+@click.argument("names", nargs=-1, type=click.Choice(["catalog", "search"]))
+def consumer(names: tuple[str, ...]) -> None:
+    """Run the built-in index builders until SIGTERM: catalog, search; both when none is named."""
+    from streams.blobs import open_store
+    from streams.consumers.host import Consumers
+    from streams.log.broker import ensure
+
+    settings = Settings.load()
+    configure_logging(settings)
+    broker = ensure(settings)
+
+    async def main() -> None:
+        stop = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for signum in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(signum, stop.set)
+        async with Consumers(settings, broker, open_store(settings), names=names or ("catalog", "search")) as both:
+            while not stop.is_set():
+                both.check()
+                try:
+                    async with asyncio.timeout(1.0):
+                        await stop.wait()
+                except TimeoutError:
+                    continue
+
+    asyncio.run(main())

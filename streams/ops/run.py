@@ -1,0 +1,237 @@
+"""The whole way in one go: broker, topics, worker, connector, consumers; done when every document has its outcome."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from streams.blobs import BlobStore, open_store
+from streams.connectors.folder import FolderConnector, Summary
+from streams.consumers.host import Consumers
+from streams.log import broker as local_broker
+from streams.log.client import cluster_id
+from streams.log.publisher import Publisher
+from streams.log.topics import apply_topics
+from streams.ops.dead_letters import watch_dead_letters
+from streams.ops.tracker import Tracker
+from streams.ops.worker_process import WorkerProcess
+from streams.records import SourceState
+from streams.settings import Settings, SourceSettings
+
+CHECK_EVERY_S = 0.25
+CLUSTER = "cluster"
+
+
+@dataclass
+class Report:
+    """What a run came to."""
+
+    source: str
+    summary: Summary = field(default_factory=Summary)
+    settled: dict[str, int] = field(default_factory=dict)
+    lost: dict[str, str] = field(default_factory=dict)
+    pending: list[str] = field(default_factory=list)
+    worker_restarts: int = 0
+    new_log: bool = False
+    seconds: float = 0.0
+
+    @property
+    def complete(self) -> bool:
+        """Whether every document reached an outcome and none could be overlooked."""
+        return not (self.lost or self.pending or self.summary.incomplete)
+
+
+Progress = Callable[[str, int, int], None]  # phase, settled, expected
+
+
+def source_name(folder: Path) -> str:
+    """The name of a folder as that of a source: letters, digits, dashes."""
+    name = re.sub(r"[^a-z0-9]+", "-", folder.resolve().name.lower()).strip("-")
+    return name or "folder"
+
+
+def with_source(settings: Settings, name: str) -> Settings:
+    """The settings with this folder registered. Its documents have no readers until the file names some (fail closed)."""
+    if name in settings.sources:
+        return settings
+    return settings.model_copy(update={"sources": {**settings.sources, name: SourceSettings(kind="folder")}})
+
+
+class Run:
+    """One `canonry run`."""
+
+    def __init__(
+        self,
+        folder: Path,
+        settings: Settings,
+        source: str,
+        *,
+        approve_deletes: bool = False,
+        progress: Progress | None = None,
+        on_state: Callable[[SourceState], None] | None = None,
+    ) -> None:
+        self._folder = folder
+        self._settings = with_source(settings, source)
+        self._source = source
+        self._approve_deletes = approve_deletes
+        self._progress = progress or (lambda phase, done, total: None)
+        self._on_state = on_state
+        self._tracker = Tracker()
+        self.report = Report(source)
+
+    async def once(self) -> Report:
+        """Scans, publishes what is new, and waits for its outcomes.
+
+        Raises:
+            CanonryError: something outside failed; what was confirmed so far is in the log and goes on next time.
+        """
+        return await self._run(None)
+
+    async def watch(self, stop: asyncio.Event) -> Report:
+        """The same, and then follows the folder until `stop` is set."""
+        return await self._run(stop)
+
+    async def _run(self, stop: asyncio.Event | None) -> Report:
+        started = time.monotonic()
+        settings = self._settings
+        self._progress("starting the broker", 0, 0)
+        broker = await asyncio.to_thread(local_broker.ensure, settings)
+        await apply_topics(settings, broker)
+        store = await asyncio.to_thread(open_store, settings)
+        await asyncio.to_thread(store.check)
+        try:
+            async with (
+                WorkerProcess(settings, broker) as worker,
+                Consumers(settings, broker, store, on_applied=self._applied) as consumers,
+                Publisher(settings, broker, name=f"folder/{self._source}") as publisher,
+            ):
+                letters = await self._watch_dead_letters(broker)
+                try:
+                    await self._work(broker, store, worker, consumers, publisher, stop)
+                finally:
+                    letters.cancel()
+                    await asyncio.gather(letters, return_exceptions=True)
+                    self.report.worker_restarts = worker.restarts
+        finally:
+            self.report.settled = dict(self._tracker.settled)
+            self.report.lost = dict(self._tracker.lost)
+            self.report.pending = self._tracker.pending
+            self.report.seconds = time.monotonic() - started
+        return self.report
+
+    async def _work(
+        self,
+        broker: str,
+        store: BlobStore,
+        worker: WorkerProcess,
+        consumers: Consumers,
+        publisher: Publisher,
+        stop: asyncio.Event | None,
+    ) -> None:
+        await self._forget_a_lost_log(broker)
+        with FolderConnector(self._folder, self._source, self._settings) as connector:
+            for source_id, partition, offset in connector.state.unsettled():
+                self._tracker.expect(source_id, partition, offset)
+            if self._tracker.pending:
+                self._tracker.applied(await asyncio.to_thread(consumers.catalog_states, self._tracker.pending))
+            if stop is None:
+                scan = connector.scan(
+                    store, publisher, approve_deletes=self._approve_deletes, on_published=self._published
+                )
+                self.report.summary = await self._alongside(scan, connector, worker, consumers)
+                await self._until_settled(connector, worker, consumers)
+                await self._caught_up(consumers)
+            else:
+                await self._alongside(
+                    connector.watch(store, publisher, stop, on_published=self._published, on_summary=self._add_summary),
+                    connector,
+                    worker,
+                    consumers,
+                )
+                await self._until_settled(connector, worker, consumers, give_up_s=5.0)
+            self._remember(connector)
+
+    async def _forget_a_lost_log(self, broker: str) -> None:
+        """A connector remembers what it published; on another log (or a lost one) that says nothing."""
+        current = await cluster_id(self._settings, broker)
+        with FolderConnector(self._folder, self._source, self._settings) as connector:
+            known = connector.state.fact(CLUSTER)
+            if known is not None and known != current:
+                self.report.new_log = True
+                await asyncio.to_thread(connector.state.forget)
+            connector.state.set_fact(CLUSTER, current)
+
+    async def _alongside(
+        self, work: Any, connector: FolderConnector, worker: WorkerProcess, consumers: Consumers
+    ) -> Any:
+        """Does the connector's work while progress is shown and the other parts are watched."""
+        task = asyncio.ensure_future(work)
+        try:
+            while not task.done():
+                await asyncio.wait({task}, timeout=CHECK_EVERY_S)
+                self._tick("reading the folder", connector, worker, consumers)
+            return task.result()
+        finally:
+            if not task.done():
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+
+    async def _until_settled(
+        self, connector: FolderConnector, worker: WorkerProcess, consumers: Consumers, give_up_s: float | None = None
+    ) -> None:
+        deadline = time.monotonic() + give_up_s if give_up_s is not None else None
+        while self._tracker.pending:
+            await self._tracker.wait_for_change(CHECK_EVERY_S)
+            self._tick("working", connector, worker, consumers)
+            if deadline is not None and time.monotonic() > deadline:
+                return
+
+    async def _caught_up(self, consumers: Consumers) -> None:
+        """Until the search index has what the ledger published, so that the next command finds it."""
+        self._progress("indexing", sum(self._tracker.settled.values()), self._tracker.expected)
+        await consumers.caught_up()
+
+    def _tick(self, phase: str, connector: FolderConnector, worker: WorkerProcess, consumers: Consumers) -> None:
+        worker.check()
+        consumers.check()
+        self._remember(connector)
+        self._progress(phase, sum(self._tracker.settled.values()) + len(self._tracker.lost), self._tracker.expected)
+
+    def _remember(self, connector: FolderConnector) -> None:
+        newly = self._tracker.take_newly_settled()
+        if newly:
+            with connector.state.transaction():
+                for source_id, partition, offset in newly:
+                    connector.state.settle(source_id, partition, offset)
+
+    def _published(self, event: Any, published: Any) -> None:
+        self._tracker.expect(published.source_id, published.partition, published.offset)
+
+    def _add_summary(self, summary: Summary) -> None:
+        total = self.report.summary
+        for name in ("new", "changed", "moved", "deleted", "failed"):
+            setattr(total, name, getattr(total, name) + getattr(summary, name))
+        total.unchanged = summary.unchanged
+        total.held_deletes = summary.held_deletes
+        total.incomplete = summary.incomplete
+
+    def _applied(self, states: list[SourceState]) -> None:
+        self._tracker.applied(states)
+        if self._on_state is not None:
+            for state in states:
+                self._on_state(state)
+
+    async def _watch_dead_letters(self, broker: str) -> asyncio.Task[None]:
+        ready = asyncio.Event()
+        task = asyncio.create_task(watch_dead_letters(self._settings, broker, self._tracker.dead, ready.set))
+        waiting = asyncio.create_task(ready.wait())
+        await asyncio.wait({task, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        waiting.cancel()
+        if task.done():
+            task.result()
+        return task

@@ -1,0 +1,93 @@
+"""Which published events have reached an outcome: what `canonry run` waits for, and what its progress shows."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Iterable
+
+from streams.ledger.transitions import version_at
+from streams.records import Outcome, SourceState, Status
+
+TERMINAL = frozenset({Outcome.READY, Outcome.QUARANTINED, Outcome.SKIPPED})
+DELETED = "deleted"
+
+
+def outcome_of(state: SourceState) -> str | None:
+    """Where a document stands: a terminal outcome, `deleted`, or None while its current version is pending."""
+    if state.status is Status.DELETED:
+        return DELETED
+    version = version_at(state, state.current)
+    if version is None:
+        return DELETED
+    return version.outcome.value if version.outcome in TERMINAL else None
+
+
+class Tracker:
+    """Events by source_id; the last event of a document counts."""
+
+    def __init__(self) -> None:
+        self.settled: Counter[str] = Counter()
+        self.lost: dict[str, str] = {}  # source_id -> why its event went to dead-letter
+        self.expected = 0
+        self.moved_at = time.monotonic()
+        self._pending: dict[str, tuple[int, int]] = {}  # source_id -> partition, offset
+        self._seen: dict[str, tuple[int, str]] = {}  # settled states, perhaps before we know that we wait for them
+        self._changed = asyncio.Event()
+        self._newly: list[tuple[str, int, int]] = []
+
+    def expect(self, source_id: str, partition: int, offset: int) -> None:
+        """An event was published at this place in raw-arrived."""
+        self.expected += 1
+        seen = self._seen.get(source_id)
+        if seen is not None and seen[0] >= offset:
+            self._settle(source_id, partition, offset, seen[1])
+            return
+        self._pending[source_id] = max((partition, offset), self._pending.get(source_id, (partition, -1)))
+
+    def applied(self, states: Iterable[SourceState]) -> None:
+        """States that the ledger published and the catalog has."""
+        for state in states:
+            outcome = outcome_of(state)
+            if outcome is None:
+                continue
+            offset = state.high_water.offset
+            self._seen[state.source_id] = (offset, outcome)
+            waiting = self._pending.get(state.source_id)
+            if waiting is not None and offset >= waiting[1]:
+                del self._pending[state.source_id]
+                self._settle(state.source_id, *waiting, outcome)
+
+    def dead(self, source_id: str, why: str) -> None:
+        """An event of this document went to dead-letter: it will have no outcome."""
+        if self._pending.pop(source_id, None) is not None:
+            self.lost[source_id] = why
+            self._wake()
+
+    def _settle(self, source_id: str, partition: int, offset: int, outcome: str) -> None:
+        self.settled[outcome] += 1
+        self._newly.append((source_id, partition, offset))
+        self._wake()
+
+    def _wake(self) -> None:
+        self.moved_at = time.monotonic()
+        self._changed.set()
+
+    def take_newly_settled(self) -> list[tuple[str, int, int]]:
+        """(source_id, partition, offset) of what settled since the last call."""
+        newly, self._newly = self._newly, []
+        return newly
+
+    @property
+    def pending(self) -> list[str]:
+        return list(self._pending)
+
+    async def wait_for_change(self, timeout: float) -> None:
+        """Returns when something settled, or after `timeout` seconds."""
+        self._changed.clear()
+        try:
+            async with asyncio.timeout(timeout):
+                await self._changed.wait()
+        except TimeoutError:
+            return

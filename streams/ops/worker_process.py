@@ -1,0 +1,121 @@
+"""A worker as a child process: ends with its parent, is started again when it fails, and leaves a log."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+
+from streams.errors import CanonryError
+from streams.settings import Settings
+
+RESTARTS = 5
+BACKOFF_S = 1.0
+
+
+class WorkerFailed(CanonryError):
+    """The worker ended again and again."""
+
+    code = "worker_failed"
+    remedy = "Read its log, then run the command again: nothing is lost, the log is where it was."
+
+
+class WorkerProcess:
+    """`canonry worker` with these settings; use it as an async context manager."""
+
+    def __init__(self, settings: Settings, broker: str, stages: tuple[str, ...] = ()) -> None:
+        self._settings = settings
+        self._broker = broker
+        self._stages = stages
+        self._process: asyncio.subprocess.Process | None = None
+        self._supervisor: asyncio.Task[None] | None = None
+        self.restarts = 0
+        self.log_file = settings.data_dir.absolute() / "logs" / "worker.log"
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid if self._process is not None else None
+
+    async def __aenter__(self) -> WorkerProcess:
+        self.log_file.parent.mkdir(parents=True, exist_ok=True)
+        self.log_file.write_bytes(b"")
+        await self._start()
+        self._supervisor = asyncio.create_task(self._supervise())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._supervisor is not None:
+            self._supervisor.cancel()
+            await asyncio.gather(self._supervisor, return_exceptions=True)
+        process = self._process
+        if process is None or process.returncode is not None:
+            return
+        process.send_signal(signal.SIGTERM)
+        try:
+            async with asyncio.timeout(self._settings.worker.shutdown_s + 5):
+                await process.wait()
+        except TimeoutError:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+
+    def check(self) -> None:
+        """Raises WorkerFailed when the worker could not be kept running."""
+        if self._supervisor is not None and self._supervisor.done() and not self._supervisor.cancelled():
+            error = self._supervisor.exception()
+            if error is not None:
+                raise error
+
+    async def _start(self) -> None:
+        with self.log_file.open("ab") as log:
+            self._process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-m",
+                "streams.cli",
+                "worker",
+                "--with-parent",
+                *self._stages,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+                env=worker_environment(self._settings, self._broker),
+                start_new_session=True,  # Ctrl-C reaches it through its parent, in order
+            )
+
+    async def _supervise(self) -> None:
+        while True:
+            assert self._process is not None
+            status = await self._process.wait()
+            self.restarts += 1
+            if self.restarts > RESTARTS:
+                raise WorkerFailed(
+                    f"The worker ended {self.restarts} times, last with status {status}: {tail(self.log_file)} "
+                    f"(log: {self.log_file})"
+                )
+            await asyncio.sleep(BACKOFF_S * self.restarts)
+            await self._start()
+
+
+def worker_environment(settings: Settings, broker: str) -> dict[str, str]:
+    """This process's settings for a child: what came from a file or the environment does anyway, the rest is set."""
+    sources = {name: source.model_dump(mode="json") for name, source in settings.sources.items()}
+    return {
+        **os.environ,
+        "CANONRY_BROKER": broker,
+        "CANONRY_DATA_DIR": str(settings.data_dir.absolute()),
+        "CANONRY_LOG_LEVEL": settings.log_level,
+        "CANONRY_SOURCES": json.dumps(sources),
+    }
+
+
+def tail(file: Path, lines: int = 3) -> str:
+    """The last lines of a log."""
+    try:
+        text = file.read_text("utf-8", "replace")
+    except OSError:
+        return ""
+    return " | ".join(text.strip().splitlines()[-lines:])[-600:]
