@@ -20,7 +20,6 @@ Box = tuple[float, float, float, float]  # x0, y0, x1, y1 in points, origin top 
 # Unknown glyphs stay U+FFFD: with TEXT_CID_FOR_UNKNOWN_UNICODE a broken font gives letters that look like text.
 _TEXT = pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_COLLECT_VECTORS
 _SHOWN = pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_CLIP | pymupdf.TEXT_PRESERVE_IMAGES
-_STORE_BYTES = 64 * 1024 * 1024  # decoded fonts and images kept between pages; MuPDF's own default is 256 MiB
 _EOF_WINDOW = 2048  # Acrobat looks for %%EOF in the last 1,024 bytes (ISO 32000-1, implementation note 18); be generous
 _ITALIC, _MONO, _BOLD = 1 << 1, 1 << 3, 1 << 4
 _SUPERSCRIPT = 1 << 0
@@ -74,6 +73,7 @@ class Vector(NamedTuple):
 
     box: Box
     color: int
+    stroked: bool
 
 
 class Word(NamedTuple):
@@ -109,6 +109,7 @@ class PageRead(msgspec.Struct, frozen=True, kw_only=True):
     lines: list[RawLine]
     vectors: list[Vector]
     images: list[Box]
+    shades: list[Box]  # colour gradients
     clipped: int  # characters that a clipping path hides
     notes: list[Note]
     fields: list[Field]
@@ -116,7 +117,7 @@ class PageRead(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def silence() -> None:
-    """Keep MuPDF's warnings off stderr and its store small. Once per process is enough; more often is harmless."""
+    """Keep MuPDF's warnings off stderr. Once per process is enough; more often is harmless."""
     pymupdf.TOOLS.mupdf_display_errors(False)
     pymupdf.TOOLS.mupdf_display_warnings(False)
     pymupdf.TOOLS.reset_mupdf_warnings()
@@ -207,7 +208,7 @@ class Pdf:
         text = page.get_textpage(clip=everywhere, flags=_TEXT)
         shown = page.get_textpage(clip=everywhere, flags=_SHOWN)
         blocks = text.extractDICT()["blocks"]
-        images = [place.box(image["bbox"]) for image in shown.extractIMGINFO()]
+        painted = [(int(image["size"]), place.box(image["bbox"])) for image in shown.extractIMGINFO()]
         lines = list(_lines(blocks, place))
         characters = sum(len(span.text) for line in lines for span in line.spans)
         clipped = characters - _length(shown)
@@ -215,7 +216,7 @@ class Pdf:
             lines = list(_lines(shown_text(page), place))
         self._words = (number, page)
         vectors = [
-            Vector(place.box(block["bbox"]), int(block["color"]) & 0xFFFFFF)
+            Vector(place.box(block["bbox"]), int(block["color"]) & 0xFFFFFF, bool(block["stroked"]))
             for block in blocks
             if block["type"] == 3 and block.get("alpha", 255)
         ]
@@ -226,7 +227,8 @@ class Pdf:
             rotation=rotation,
             lines=lines,
             vectors=vectors,
-            images=images,
+            images=[box for size, box in painted if size > 0],
+            shades=[box for size, box in painted if size == 0],
             clipped=max(0, clipped),
             notes=notes,
             fields=fields,
@@ -243,16 +245,6 @@ class Pdf:
             return [Word(place.box(word[:4]), str(word[4])) for word in found]
         except _FAULTS as error:
             raise PageError(f"page {number}: {error}") from error
-
-    def shaded(self, number: int) -> list[Box]:
-        """Boxes of what is painted other than text and plain rectangles: backgrounds that white text may stand on."""
-        try:
-            page = self._document.load_page(number - 1)
-            place = _Placement(page.rotation_matrix if int(page.rotation) % 360 else None)
-            log = page.get_bboxlog()
-        except _FAULTS as error:
-            raise PageError(f"page {number}: {error}") from error
-        return [place.box(box) for kind, box in log if kind in ("fill-shade", "fill-image", "fill-imgmask")]
 
 
 class _Placement:
@@ -359,6 +351,8 @@ def open_pdf(path: Path) -> Iterator[Pdf]:
     except DocumentError as error:
         raise _damage(path, error) from error
     try:
+        if not document.is_pdf:  # MuPDF opens what the bytes are, whatever it is told
+            raise DocumentError("corrupt", "It is no PDF.")
         if _call(lambda: bool(document.needs_pass), "corrupt", "Its protection can't be read"):
             raise DocumentError("encrypted", "It opens only with a password.")
         pdf = Pdf(document, path)

@@ -1,0 +1,345 @@
+"""PDF with a text layer: pages read, furniture found, blocks built from geometry.
+
+read pages -> ruled tables -> furniture -> reading order -> kinds -> joined over breaks -> bound -> draft
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import msgspec
+
+from streams.errors import DocumentError
+from streams.extract import pdf_blocks, pdf_furniture, pdf_grid, pdf_info, pdf_layout
+from streams.extract.outcome import Draft, Request
+from streams.extract.pdf_blocks import Item
+from streams.extract.pdf_grid import RuledTable
+from streams.extract.pdf_lines import Frame, Line, PageLines, page_lines
+from streams.extract.tools.mupdf import VERSION, Field, Note, PageError, PageRead, Pdf, open_pdf
+from streams.records import Block, BlockKind, BlockSource, Cell, Dropped, Method, Page, Table
+
+__all__ = ["VERSION", "extract"]
+
+_COMPOUND = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)+")
+_MOST_GRIDS = 30  # tables of one page; a page with more is a drawing
+
+
+class _Work(msgspec.Struct, kw_only=True):
+    """A document on its way."""
+
+    pages: list[PageLines] = []
+    tables: list[list[RuledTable]] = []  # by page
+    notes: list[list[Note]] = []
+    fields: list[list[Field]] = []
+    rotations: list[int] = []
+    attachments: int = 0
+    warnings: list[str] = []
+    dropped: Counter[str] = msgspec.field(default_factory=Counter)
+    compounds: set[str] = msgspec.field(default_factory=set)
+
+    def warn(self, code: str) -> None:
+        if code not in self.warnings:
+            self.warnings.append(code)
+
+
+def extract(request: Request) -> Draft:
+    """The draft of the PDF at `request.path`.
+
+    Raises:
+        DocumentError: `encrypted`, `truncated`, `corrupt`, or `too_large` for more than `request.max_pages` pages.
+    """
+    with open_pdf(request.path) as pdf:
+        if pdf.page_count > request.max_pages:
+            raise DocumentError("too_large", f"It has {pdf.page_count} pages; the limit is {request.max_pages}.")
+        work = _read(pdf)
+        outline = {pdf_blocks.normal(title): level for level, title, _ in reversed(pdf.outline()) if title.strip()}
+        information = pdf.metadata()
+        language = pdf_info.parse_language(pdf.language())
+        work.attachments += pdf.embedded_files()
+        if pdf.repaired:
+            work.warn("repaired")
+            if pdf.cut_off:
+                work.warn("truncated")
+        page_count = pdf.page_count
+    if work.attachments:
+        work.warn("attachments_not_read")
+        work.dropped["attachment"] += work.attachments
+    furniture = pdf_furniture.find_furniture(work.pages)
+    tables, first_parts = _tables(work, furniture)
+    items = _items(work, furniture, outline, first_parts)
+    refs = pdf_blocks.bind(items)
+    for caption, owner in refs.items():
+        number = items[owner].table
+        if items[caption].kind is BlockKind.CAPTION and number is not None and tables[number].caption is None:
+            label, text = pdf_blocks.caption_parts(items[caption].text)
+            tables[number] = msgspec.structs.replace(tables[number], number=label, caption=text)
+    blocks = [_block(item, work, tables) for item in items]
+    title = pdf_info.parse_title(information.get("title", ""))
+    if title is None:
+        title = next((item.text for item in items if item.kind is BlockKind.TITLE), None)
+    scans = sum(page.ocr for page in work.pages)
+    texts = sum(bool(page.groups) and not page.ocr for page in work.pages)
+    return Draft(
+        blocks=blocks,
+        tables=tables,
+        pages=[_page(page, work.rotations[index]) for index, page in enumerate(work.pages)],
+        page_count=page_count,
+        method=Method.NATIVE if not scans else Method.MIXED if texts else Method.OCR,
+        title=title,
+        authors=pdf_info.parse_authors(information.get("author", "")),
+        created=_date(information.get("creationDate"), work),
+        modified=_date(information.get("modDate"), work),
+        language=language,
+        warnings=sorted(work.warnings),
+        dropped=[Dropped(what=what, count=count) for what, count in sorted(work.dropped.items()) if count],
+        metadata={
+            key: value
+            for key, value in information.items()
+            if key in ("producer", "creator", "subject", "keywords", "format")
+        },
+        refs=refs,
+    )
+
+
+def _read(pdf: Pdf) -> _Work:
+    work = _Work()
+    for number in range(1, pdf.page_count + 1):
+        try:
+            page = pdf.read(number)
+        except PageError:
+            work.warn("page_failed")
+            page = PageRead(
+                width=0, height=0, rotation=0, lines=[], vectors=[], images=[], shades=[], clipped=0, notes=[],
+                fields=[], attachments=0,
+            )  # fmt: skip
+        lines = page_lines(page, number)
+        tables = _ruled(pdf, page, lines, work)
+        for _, group in lines.groups:
+            for line in group:
+                if "-" in line.text:
+                    work.compounds.update(word.casefold() for word in _COMPOUND.findall(line.text))
+        if lines.ocr:
+            work.warn("ocr_layer")
+        work.dropped.update(lines.dropped)
+        work.pages.append(lines)
+        work.tables.append(tables)
+        work.notes.append(page.notes)
+        work.fields.append(page.fields)
+        work.rotations.append(page.rotation)
+        work.attachments += page.attachments
+    return work
+
+
+def _ruled(pdf: Pdf, page: PageRead, lines: PageLines, work: _Work) -> list[RuledTable]:
+    """Tables of a page; a placeholder takes the place of their lines."""
+    if not lines.groups:
+        return []
+    frame, group = lines.groups[0]
+    grids = pdf_grid.grids(page.vectors, frame)
+    if not grids or len(grids) > _MOST_GRIDS:
+        return []
+    try:
+        words = pdf.words(lines.number)
+    except PageError:
+        work.warn("page_failed")
+        return []
+    tables = []
+    for grid in grids:
+        table = pdf_grid.fill(grid, words, group, frame)
+        if table is None:
+            continue
+        u0, v0, u1, v1 = table.box
+        inside = [line for line in group if u0 <= (line.u0 + line.u1) / 2 <= u1 and v0 <= _middle(line) <= v1]
+        size = min((line.size for line in inside), default=10.0)
+        gone = {id(line) for line in inside}
+        group[:] = [line for line in group if id(line) not in gone]
+        group.append(
+            Line("", u0, v0, u1, v1, v0 + size, size, False, False, False, table=len(tables))  # noqa: FBT003
+        )
+        tables.append(table)
+    return tables
+
+
+def _middle(line: Line) -> float:
+    return (line.v0 + line.v1) / 2
+
+
+# --- tables ----------------------------------------------------------------------------------------------------------
+
+
+def _tables(
+    work: _Work, furniture: list[dict[int, BlockKind]]
+) -> tuple[list[Table], dict[tuple[int, int], int]]:
+    """Tables of the document, and for each (page index, table of the page) that begins one, which it is."""
+    tables: list[Table] = []
+    begins: dict[tuple[int, int], int] = {}
+    before: RuledTable | None = None
+    for index, page in enumerate(work.pages):
+        here = work.tables[index]
+        body = [line for line in page.groups[0][1] if id(line) not in furniture[index]] if page.groups else []
+        for number, table in enumerate(here):
+            first = not any(line.v0 < table.box[1] and line.table != number for line in body)
+            if before is not None and first and _goes_on(before, table):
+                tables[-1] = _appended(tables[-1], table, page.number)
+            else:
+                begins[index, number] = len(tables)
+                tables.append(
+                    Table(
+                        pages=[page.number],
+                        n_rows=table.n_rows,
+                        n_cols=table.n_cols,
+                        header_rows=table.header_rows,
+                        cells=table.cells,
+                    )
+                )
+            last = not any(line.v1 > table.box[3] and line.table != number for line in body)
+            before = table if last else None
+        if not here and body:
+            before = None
+    return tables, begins
+
+
+def _goes_on(before: RuledTable, table: RuledTable) -> bool:
+    return before.n_cols == table.n_cols and all(
+        abs(a - b) <= 4.0 for a, b in zip(before.us, table.us, strict=True)
+    )
+
+
+def _appended(table: Table, more: RuledTable, page: int) -> Table:
+    """A table and its continuation; a header that is repeated counts once."""
+    heads = [_texts(table.cells, row) for row in range(table.header_rows)]
+    again = [_texts(more.cells, row) for row in range(table.header_rows)]
+    skip = table.header_rows if heads == again else 0
+    cells = [
+        msgspec.structs.replace(cell, row=cell.row - skip + table.n_rows, header=False)
+        for cell in more.cells
+        if cell.row >= skip
+    ]
+    return msgspec.structs.replace(
+        table, pages=[*table.pages, page], n_rows=table.n_rows + more.n_rows - skip, cells=[*table.cells, *cells]
+    )
+
+
+def _texts(cells: list[Cell], row: int) -> list[str]:
+    return [cell.text for cell in cells if cell.row == row]
+
+
+def _table_text(table: Table) -> str:
+    grid = [[""] * table.n_cols for _ in range(table.n_rows)]
+    for cell in table.cells:
+        grid[cell.row][cell.col] = cell.text
+    return "\n".join("\t".join(row) for row in grid)
+
+
+# --- blocks ----------------------------------------------------------------------------------------------------------
+
+
+def _items(
+    work: _Work,
+    furniture: list[dict[int, BlockKind]],
+    outline: dict[str, int],
+    first_parts: dict[tuple[int, int], int],
+) -> list[Item]:
+    """Blocks of the whole document, in reading order."""
+    laid: list[list[list[pdf_layout.Paragraph]]] = []
+    for index, page in enumerate(work.pages):
+        laid.append(
+            [
+                pdf_layout.paragraphs([line for line in lines if id(line) not in furniture[index]])
+                for _, lines in page.groups
+            ]
+        )
+    style = pdf_blocks.body_style([paragraph for page in laid for group in page for paragraph in group])
+    items: list[Item] = []
+    for index, page in enumerate(work.pages):
+        heads = _furniture_items(page, furniture[index])
+        items += [item for item in heads if item.kind is BlockKind.PAGE_HEADER]
+        for number, (frame, _) in enumerate(page.groups):
+            made = pdf_blocks.make_items(
+                page.number, number, frame.size[1], laid[index][number], style, outline, work.compounds.__contains__
+            )
+            for item in made:
+                if item.table is None:
+                    items.append(item)
+                elif (index, item.table) in first_parts:
+                    item.table = first_parts[index, item.table]
+                    items.append(item)
+        items += _page_extras(page.number, work.fields[index], work.notes[index])
+        items += [item for item in heads if item.kind is not BlockKind.PAGE_HEADER]
+    items = pdf_blocks.join_over_breaks(items, style, work.compounds.__contains__)
+    pdf_blocks.find_title(items, style)
+    pdf_blocks.set_levels(items, outline)
+    pdf_blocks.set_list_levels(items)
+    return items
+
+
+def _furniture_items(page: PageLines, kinds: dict[int, BlockKind]) -> list[Item]:
+    lines = [line for _, group in page.groups[:1] for line in group if id(line) in kinds]
+    lines.sort(key=lambda line: (round(line.base), line.u0))
+    return [
+        Item(kind=kinds[id(line)], text=line.text, page=page.number, box=(line.u0, line.v0, line.u1, line.v1))
+        for line in lines
+    ]
+
+
+def _page_extras(number: int, fields: list[Field], notes: list[Note]) -> list[Item]:
+    """Form fields and annotations: their boxes are as displayed already (`frame` -1)."""
+    items = [
+        Item(
+            kind=BlockKind.FORM_FIELD,
+            text=f"{field.name}: {field.value}" if field.name else field.value,
+            page=number,
+            box=field.box,
+            frame=-1,
+        )
+        for field in fields
+    ]
+    for note in notes:
+        # typed upon the page: its reader sees it there, so it is text and no comment
+        kind = BlockKind.PARAGRAPH if note.kind == "FreeText" else BlockKind.COMMENT
+        items.append(Item(kind=kind, text=note.text, page=number, box=note.box, frame=-1))
+    return items
+
+
+def _block(item: Item, work: _Work, tables: list[Table]) -> Block:
+    page = work.pages[item.page - 1]
+    box = item.box
+    if box is not None and item.frame >= 0:
+        frame: Frame = page.groups[item.frame][0]
+        box = frame.shown(box)
+    return Block(
+        kind=item.kind,
+        text=_table_text(tables[item.table]) if item.table is not None else item.text,
+        level=item.level,
+        marker=item.marker,
+        page=item.page,
+        bbox=None if box is None else (round(box[0], 1), round(box[1], 1), round(box[2], 1), round(box[3], 1)),
+        source=BlockSource.OCR if page.ocr and item.frame >= 0 else BlockSource.TEXT_LAYER,
+        table=item.table,
+    )
+
+
+def _page(page: PageLines, rotation: int) -> Page:
+    characters = page.characters
+    source = BlockSource.UNKNOWN
+    if characters:
+        source = BlockSource.OCR if page.ocr else BlockSource.TEXT_LAYER
+    return Page(
+        number=page.number,
+        width=round(page.width, 2),
+        height=round(page.height, 2),
+        rotation=rotation,
+        characters=characters,
+        source=source,
+        image_area=page.image_area,
+    )
+
+
+def _date(text: str | None, work: _Work) -> str | None:
+    if not text:
+        return None
+    date = pdf_info.parse_date(text)
+    if date is None:
+        work.warn("bad_date")
+    return date

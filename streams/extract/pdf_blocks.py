@@ -1,0 +1,292 @@
+"""What a paragraph is: title, heading, list item, caption, footnote; and which paragraphs go on over a break."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+
+from streams.extract.pdf_layout import CAPTION, MARKED, RAISED, Paragraph, is_caption, join, letters, paragraph_text
+from streams.extract.tools.mupdf import Box
+from streams.records import BlockKind
+
+_FOOTNOTE = re.compile(r"(?P<marker>\d{1,3}(?=[\s.)])|[⁰¹²³⁴-⁹]{1,3}|[*∗]{1,3}|[†‡§])[.)]?\s*(?=\S)")
+_NUMBERED = re.compile(r"(?:\d+(?:\.\d+)*\.?|[IVX]+\.|[A-Z]\.)\s+\S")
+_HEADING_LETTERS = 200
+_ENDS_OPEN = (",", ";", "-", "–", "—")
+_SENTENCE_END = (".", "!", "?", ":", "。", "！", "？", "”", '"')
+
+
+class Style(msgspec.Struct, frozen=True):
+    """Body type of a document."""
+
+    size: float
+    bold: bool
+    italic: bool
+
+
+class Item(msgspec.Struct, kw_only=True):
+    """A block in the making."""
+
+    kind: BlockKind
+    text: str
+    page: int
+    box: Box | None  # in the frame of its text
+    frame: int = 0  # which of the page's frames
+    region: int = -1
+    size: float = 0.0
+    bold: bool = False
+    italic: bool = False
+    level: int | None = None
+    marker: str | None = None
+    indent: float = 0.0
+    raised: str = ""
+    table: int | None = None
+
+
+def body_style(paragraphs: Sequence[Paragraph]) -> Style:
+    """The style of most letters."""
+    sizes: Counter[float] = Counter()
+    bold = italic = total = 0
+    for paragraph in paragraphs:
+        for row in paragraph.rows:
+            count = letters(row.text)
+            sizes[round(row.size * 2) / 2] += count
+            total += count
+            bold += count if row.bold else 0
+            italic += count if row.italic else 0
+    if not sizes:
+        return Style(10.0, False, False)
+    size = max(sizes.items(), key=lambda entry: (entry[1], -entry[0]))[0]
+    return Style(size, bold > 0.6 * total, italic > 0.6 * total)
+
+
+def make_items(
+    page: int,
+    frame: int,
+    height: float,
+    paragraphs: Sequence[Paragraph],
+    style: Style,
+    outline: Mapping[str, int],
+    keep_hyphen: Callable[[str], bool],
+) -> list[Item]:
+    """Items of the paragraphs of one frame of a page, `height` points high."""
+    notes = _footnotes(paragraphs, style, height)
+    items = []
+    for paragraph in paragraphs:
+        first = paragraph.first
+        text = paragraph_text(paragraph.rows, keep_hyphen)
+        item = Item(
+            kind=BlockKind.PARAGRAPH,
+            text=text,
+            page=page,
+            box=paragraph.box,
+            frame=frame,
+            region=paragraph.region,
+            size=first.size,
+            bold=all(row.bold for row in paragraph.rows),
+            italic=all(row.italic for row in paragraph.rows),
+            indent=first.u0,
+            raised="".join(row.raised for row in paragraph.rows),
+        )
+        if first.table >= 0:
+            item.kind, item.table, item.text = BlockKind.TABLE, first.table, ""
+        elif id(paragraph) in notes:
+            _mark(item, _FOOTNOTE.match(text), first.lead, BlockKind.FOOTNOTE)
+        elif is_caption(text):
+            item.kind = BlockKind.CAPTION
+        elif _is_heading(paragraph, item, style, outline):
+            item.kind = BlockKind.HEADING
+            if first.lead:
+                item.text = f"{first.lead} {text}".strip()
+        elif first.lead or MARKED.match(text):
+            _mark(item, MARKED.match(text), first.lead, BlockKind.LIST_ITEM)
+        elif all(row.mono for row in paragraph.rows) and len(paragraph.rows) > 1:
+            item.kind = BlockKind.CODE
+            item.text = "\n".join(row.text for row in paragraph.rows)
+        items.append(item)
+    return [item for item in items if item.text or item.table is not None]
+
+
+def _mark(item: Item, match: re.Match[str] | None, lead: str, kind: BlockKind) -> None:
+    item.kind = kind
+    if lead:
+        item.marker = lead
+    elif match is not None:
+        item.marker = match[1]
+        item.text = item.text[match.end() :]
+
+
+def _footnotes(paragraphs: Sequence[Paragraph], style: Style, height: float) -> set[int]:
+    """Identities of the paragraphs in small type, with a marker, at the foot of their column."""
+    by_region: defaultdict[int, list[Paragraph]] = defaultdict(list)
+    for paragraph in paragraphs:
+        by_region[paragraph.region].append(paragraph)
+    found: set[int] = set()
+    for group in by_region.values():
+        for paragraph in reversed(group):
+            if paragraph.size > 0.93 * style.size or paragraph.first.v0 < 0.5 * height:
+                break
+            if paragraph.first.lead or _FOOTNOTE.match(paragraph.first.text):
+                found.add(id(paragraph))
+    return found
+
+
+def normal(title: str) -> str:
+    """A title without its number, for comparison with the outline."""
+    return " ".join(re.sub(r"^(?:(?:chapter|kapitel)\s+)?[\dIVX.]+\s+", "", title.strip()).casefold().split())
+
+
+def _is_heading(paragraph: Paragraph, item: Item, style: Style, outline: Mapping[str, int]) -> bool:
+    text = item.text
+    if len(text) > _HEADING_LETTERS or len(paragraph.rows) > 5 or sum(c.isalpha() for c in text) < 2:
+        return False
+    ratio = item.size / style.size
+    if normal(text) in outline and (ratio >= 1.05 or item.bold or item.italic or len(paragraph.rows) == 1):
+        return True
+    numbered = _NUMBERED.match(text) is not None
+    if text.endswith(_ENDS_OPEN) or (text.endswith((".", "。")) and not (numbered and len(text) < 80) and ratio < 1.5):
+        return False
+    if sum(c.isalpha() for c in text) < 0.5 * letters(text) or (paragraph.first.lead and not text[:1].isalpha()):
+        return False
+    short = len(paragraph.rows) <= 2
+    if ratio >= 1.12:
+        return item.bold or ratio >= 1.3 or len(paragraph.rows) == 1
+    bullet = MARKED.match(text) is not None and not text[0].isdigit()
+    if item.bold and not style.bold and ratio >= 0.95:
+        return short and not bullet
+    left, right = paragraph.column
+    alone = paragraph.gap >= 0.4 and len(paragraph.rows) == 1 and paragraph.first.u1 - left < 0.75 * (right - left)
+    return (
+        item.italic
+        and not style.italic
+        and ratio >= 0.95
+        and alone
+        and text[:1].isupper()
+        and 4 <= len(text) <= 80
+        and not text.endswith(_SENTENCE_END)
+        and not bullet
+    )
+
+
+# --- the document as a whole --------------------------------------------------------------------------------------
+
+
+def join_over_breaks(items: list[Item], style: Style, keep_hyphen: Callable[[str], bool]) -> list[Item]:
+    """Paragraphs that go on in the next column or on the next page become one; its place is where it begins."""
+    kept: list[Item] = []
+    for item in items:
+        before = _goes_on(item, kept, style)
+        if before is None:
+            kept.append(item)
+        else:
+            before.text = join(before.text, item.text, keep_hyphen)
+            before.raised += item.raised
+    return kept
+
+
+def _goes_on(item: Item, kept: list[Item], style: Style) -> Item | None:
+    """The item that `item` is the rest of."""
+    if item.kind is not BlockKind.PARAGRAPH or not item.text[:1].islower() or item.frame != 0:
+        return None
+    for before in reversed(kept[-12:]):
+        if item.page - before.page > 1:
+            return None
+        if before.kind not in (BlockKind.PARAGRAPH, BlockKind.LIST_ITEM) or before.size < 0.93 * style.size:
+            if before.kind is BlockKind.HEADING:
+                return None
+            continue
+        other_place = (before.page, before.region) != (item.page, item.region)
+        same_type = abs(before.size - item.size) <= 0.06 * item.size
+        return before if other_place and same_type and not before.text.endswith(_SENTENCE_END) else None
+    return None
+
+
+def set_levels(items: Sequence[Item], outline: Mapping[str, int]) -> None:
+    """Levels of headings by their style, larger and bolder above; the outline decides where it knows the heading."""
+    headings = [item for item in items if item.kind is BlockKind.HEADING]
+    known: defaultdict[tuple[float, bool, bool], Counter[int]] = defaultdict(Counter)
+    for item in headings:
+        known[_style_of(item)][outline.get(normal(item.text), 0)] += 1
+    level = 0
+    levels: dict[tuple[float, bool, bool], int] = {}
+    for style in sorted(known, key=lambda key: (-key[0], not key[1], key[2])):
+        told = Counter({value: count for value, count in known[style].items() if value})
+        level = min(told, key=lambda value: (-told[value], value)) if told else min(level + 1, 6)
+        levels[style] = level
+    for item in headings:
+        item.level = outline.get(normal(item.text)) or levels[_style_of(item)]
+
+
+def _style_of(item: Item) -> tuple[float, bool, bool]:
+    return round(item.size * 2) / 2, item.bold, item.italic
+
+
+def set_list_levels(items: Sequence[Item]) -> None:
+    """Levels of list items by how deep they stand, from 1 in each list."""
+    stack: list[float] = []
+    for item in items:
+        if item.kind is not BlockKind.LIST_ITEM:
+            if item.kind in (BlockKind.HEADING, BlockKind.PARAGRAPH, BlockKind.TITLE):
+                stack = []
+            continue
+        near = 0.6 * item.size
+        while stack and item.indent < stack[-1] - near:
+            stack.pop()
+        if not stack or item.indent > stack[-1] + near:
+            stack.append(item.indent)
+        item.level = len(stack)
+
+
+def find_title(items: Sequence[Item], style: Style) -> None:
+    """The one largest heading of the first page is the title, where no other heading is as large."""
+    headings = [item for item in items if item.kind is BlockKind.HEADING]
+    first = [item for item in headings if item.page == 1]
+    if not first:
+        return
+    largest = max(first, key=lambda item: item.size)
+    rivals = [item for item in headings if item is not largest and item.size >= largest.size - 0.4]
+    if not rivals and largest.size >= 1.2 * style.size:
+        largest.kind = BlockKind.TITLE
+
+
+def bind(items: Sequence[Item]) -> dict[int, int]:
+    """Captions to the table that stands next to them, footnotes to the block that holds their mark."""
+    refs: dict[int, int] = {}
+    taken: set[int] = set()
+    for index, item in enumerate(items):
+        if item.kind is BlockKind.CAPTION and is_table_caption(item.text):
+            near = [index + 1, index - 1, index + 2, index - 2]
+            for other in near:
+                if 0 <= other < len(items) and other not in taken and items[other].kind is BlockKind.TABLE:
+                    refs[index] = other
+                    taken.add(other)
+                    break
+        elif item.kind is BlockKind.FOOTNOTE and item.marker:
+            mark = item.marker.strip(".)")
+            for other in range(index - 1, -1, -1):
+                if items[other].page < item.page - 1:
+                    break
+                if items[other].kind is not BlockKind.FOOTNOTE and _has_mark(items[other], mark):
+                    refs[index] = other
+                    break
+    return refs
+
+
+def _has_mark(item: Item, mark: str) -> bool:
+    if f" {mark} " in item.raised:
+        return True
+    return (mark[0] in RAISED or not mark.isdigit()) and mark in item.text
+
+
+def is_table_caption(text: str) -> bool:
+    """Whether a caption is that of a table."""
+    return re.match(r"(?:tab|exhibit|таблица)", text, re.IGNORECASE) is not None
+
+
+def caption_parts(text: str) -> tuple[str | None, str]:
+    """Number and wording of a caption."""
+    match = CAPTION.match(text)
+    return (match["number"], match["rest"].strip() or text) if match else (None, text)

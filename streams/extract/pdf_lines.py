@@ -1,0 +1,304 @@
+"""What a reader of the page sees: lines of text in reading frames, without hidden, doubled and off-page text."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+
+import msgspec
+
+from streams.extract.tools.mupdf import Box, PageRead, RawLine, Span
+
+_WHITE = 0xF0F0F0
+_SCAN_AREA = 0.5  # share of a page that one picture covers when invisible text is its recognised text
+_DOUBLE = 0.3  # of the font size: how far apart the two prints of fake bold lie
+_LIGATURES = {
+    "\ufb00": "ff",
+    "\ufb01": "fi",
+    "\ufb02": "fl",
+    "\ufb03": "ffi",
+    "\ufb04": "ffl",
+    "\ufb05": "st",
+    "\ufb06": "st",
+}
+_SPACES = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\t]")
+_NOTHING = re.compile("[\x00-\x08\x0b-\x1f\x7f\u200b\u2060\ufeff]")
+_PRIVATE_BULLETS = {  # Symbol and Wingdings
+    "\uf0b7": "•",
+    "\uf0a7": "▪",
+    "\uf0d8": "➢",
+    "\uf0fc": "✓",
+    "\uf06f": "o",
+    "\uf0a8": "□",
+    "\uf02d": "-",
+}
+
+
+class Frame(msgspec.Struct, frozen=True):
+    """The page turned so that text of one direction runs to the right: (x, y) as displayed <-> (u, v)."""
+
+    turn: int  # degrees clockwise by which the text is turned: 0, 90, 180, 270
+    width: float
+    height: float
+
+    def inside(self, box: Box) -> Box:
+        """A displayed box in this frame."""
+        x0, y0, x1, y1 = box
+        if self.turn == 0:
+            return box
+        if self.turn == 90:
+            return y0, self.width - x1, y1, self.width - x0
+        if self.turn == 180:
+            return self.width - x1, self.height - y1, self.width - x0, self.height - y0
+        return self.height - y1, x0, self.height - y0, x1
+
+    def baseline(self, x: float, y: float) -> float:
+        """The v of a point."""
+        return (y, self.width - x, self.height - y, x)[self.turn // 90]
+
+    def shown(self, box: Box) -> Box:
+        """A box of this frame as displayed."""
+        u0, v0, u1, v1 = box
+        if self.turn == 0:
+            return box
+        if self.turn == 90:
+            return self.width - v1, u0, self.width - v0, u1
+        if self.turn == 180:
+            return self.width - u1, self.height - v1, self.width - u0, self.height - v0
+        return v0, self.height - u1, v1, self.height - u0
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height of the page in this frame."""
+        return (self.width, self.height) if self.turn % 180 == 0 else (self.height, self.width)
+
+
+class Line(msgspec.Struct, gc=False):
+    """A piece of a line in one style family, in its frame."""
+
+    text: str
+    u0: float
+    v0: float
+    u1: float
+    v1: float
+    base: float  # v of the baseline
+    size: float
+    bold: bool  # all of it
+    italic: bool
+    mono: bool
+    lead: str = ""  # a bullet or raised mark of its own style at the start; not in `text`
+    raised: str = ""  # the raised marks inside, each between blanks
+    ocr: bool = False
+    table: int = -1  # stands for a table: its index on the page
+
+
+class PageLines(msgspec.Struct, kw_only=True):
+    """The lines of one page by frame, main frame first."""
+
+    number: int
+    width: float
+    height: float
+    groups: list[tuple[Frame, list[Line]]]
+    image_area: float
+    ocr: bool = False  # the text is the recognised text of a picture
+    dropped: Counter[str] = msgspec.field(default_factory=Counter)
+
+    @property
+    def characters(self) -> int:
+        return sum(
+            len("".join(line.text.split())) + len(line.lead.strip()) for _, lines in self.groups for line in lines
+        )
+
+
+def page_lines(page: PageRead, number: int) -> PageLines:
+    """Lines of a page that count as its text; what is left out is counted in `dropped`, in characters."""
+    area = covered(page.images, page.width, page.height)
+    dropped: Counter[str] = Counter()
+    if page.clipped:
+        dropped["off_page_text"] += page.clipped
+    by_turn: defaultdict[int, list[Line]] = defaultdict(list)
+    frames: dict[int, Frame] = {}
+    hidden = sum(_count(span.text) for line in page.lines for span in line.spans if not span.visible)
+    seen = sum(_count(span.text) for line in page.lines for span in line.spans if span.visible)
+    ocr = area >= _SCAN_AREA and hidden > seen
+    backgrounds = [vector.box for vector in page.vectors if vector.color < _WHITE] + page.images + page.shades
+    for raw in page.lines:
+        spans = _shown_spans(raw, page, ocr, backgrounds, dropped)
+        if not spans:
+            continue
+        turn = _turn(raw.direction)
+        frame = frames.setdefault(turn, Frame(turn, page.width, page.height))
+        line = _line(raw, spans, frame, ocr)
+        if line is not None:
+            by_turn[turn].append(line)
+    groups = [(frames[turn], _without_doubles(lines, dropped)) for turn, lines in sorted(by_turn.items())]
+    groups.sort(key=lambda group: (-sum(len(line.text) for line in group[1]), group[0].turn))
+    return PageLines(
+        number=number,
+        width=page.width,
+        height=page.height,
+        groups=groups,
+        image_area=area,
+        ocr=ocr and bool(groups),
+        dropped=dropped,
+    )
+
+
+def covered(boxes: Sequence[Box], width: float, height: float, steps: int = 50) -> float:
+    """Share of the page under `boxes`, 0..1, measured at steps x steps points."""
+    if not boxes or width <= 0 or height <= 0:
+        return 0.0
+    hit = bytearray(steps * steps)
+    for x0, y0, x1, y1 in boxes:
+        first, last = _points(x0, x1, width, steps)
+        top, bottom = _points(y0, y1, height, steps)
+        if last <= first:
+            continue
+        row = b"\x01" * (last - first)
+        for y in range(top, bottom):
+            hit[y * steps + first : y * steps + last] = row
+    return round(hit.count(1) / len(hit), 4)
+
+
+def _points(low: float, high: float, length: float, steps: int) -> tuple[int, int]:
+    """Indices of the sample points (in the middle of each step) from low to high."""
+    first = int(max(0.0, low / length * steps + 0.5))
+    last = int(max(0.0, min(float(steps), high / length * steps + 0.5)))
+    return min(first, steps), last
+
+
+def clean(text: str) -> str:
+    """Ligatures as letters, odd blanks as blanks, soft hyphens only where a line ends, NFC."""
+    if text.isascii() and text.isprintable():
+        return text
+    text = _NOTHING.sub("", _SPACES.sub(" ", text))
+    body, end = (text.rstrip(), "\u00ad") if text.rstrip().endswith("\u00ad") else (text, "")
+    text = body.replace("\u00ad", "") + end
+    for ligature, letters in _LIGATURES.items():
+        if ligature in text:
+            text = text.replace(ligature, letters)
+    for private, bullet in _PRIVATE_BULLETS.items():
+        if private in text:
+            text = text.replace(private, bullet)
+    return unicodedata.normalize("NFC", text)
+
+
+def _count(text: str) -> int:
+    return len("".join(text.split()))
+
+
+def _turn(direction: tuple[float, float]) -> int:
+    dx, dy = direction
+    if abs(dx) >= abs(dy):
+        return 0 if dx >= 0 else 180
+    return 90 if dy > 0 else 270
+
+
+def _shown_spans(
+    raw: RawLine, page: PageRead, ocr: bool, backgrounds: list[Box], dropped: Counter[str]
+) -> list[Span]:
+    kept: list[Span] = []
+    for span in raw.spans:
+        if not span.text.strip():
+            if kept:
+                kept.append(span)
+            continue
+        x0, y0, x1, y1 = span.box
+        x, y = (x0 + x1) / 2, (y0 + y1) / 2
+        if not (0 <= x <= page.width and 0 <= y <= page.height):
+            dropped["off_page_text"] += _count(span.text)
+        elif not span.visible and not ocr:
+            dropped["invisible_text"] += _count(span.text)
+        elif span.visible and span.color >= _WHITE and _is_white(span.color) and not _under(x, y, backgrounds):
+            dropped["invisible_text"] += _count(span.text)
+        else:
+            kept.append(span)
+    while kept and not kept[-1].text.strip():
+        kept.pop()
+    return kept
+
+
+def _is_white(color: int) -> bool:
+    return min(color >> 16, color >> 8 & 0xFF, color & 0xFF) >= 0xF0
+
+
+def _under(x: float, y: float, boxes: list[Box]) -> bool:
+    return any(x0 <= x <= x1 and y0 <= y <= y1 for x0, y0, x1, y1 in boxes)
+
+
+def _line(raw: RawLine, spans: list[Span], frame: Frame, ocr: bool) -> Line | None:
+    weights: defaultdict[float, int] = defaultdict(int)
+    bold = italic = mono = total = 0
+    for span in spans:
+        count = _count(span.text)
+        weights[round(span.size, 1)] += count
+        total += count
+        bold += count if span.bold else 0
+        italic += count if span.italic else 0
+        mono += count if span.mono else 0
+    size = max(weights.items(), key=lambda item: (item[1], item[0]))[0]
+    whole = [span for span in spans if round(span.size, 1) >= size * 0.8] or spans
+    lead = _lead(spans, size)
+    raised: list[str] = []
+    parts: list[str] = []
+    for index, span in enumerate(spans):
+        if index == 0 and lead:
+            continue
+        mark = span.text.strip()
+        if span.superscript and span.size < size * 0.95 and len(mark) <= 3 and (mark.isdigit() or mark in _MARKS):
+            raised.append(mark)
+        parts.append(span.text)
+    text = clean("".join(parts))
+    text = text.rstrip() if not raw.vertical else text.strip()
+    if not text.strip() and not lead:
+        return None
+    boxes = [frame.inside(span.box) for span in spans]
+    first = whole[0]
+    return Line(
+        text=text.strip(),
+        u0=min(box[0] for box in boxes),
+        v0=min(frame.inside(span.box)[1] for span in whole),
+        u1=max(box[2] for box in boxes),
+        v1=max(frame.inside(span.box)[3] for span in whole),
+        base=frame.baseline(*first.origin),
+        size=size,
+        bold=bold >= total * 0.9,
+        italic=italic >= total * 0.9,
+        mono=mono >= total * 0.9,
+        lead=lead,
+        raised=f" {' '.join(raised)} " if raised else "",
+        ocr=ocr,
+    )
+
+
+_MARKS = frozenset({"*", "**", "†", "‡", "§", "¶", "∗"})
+
+
+def _lead(spans: list[Span], size: float) -> str:
+    """A glyph of another font or size that stands before the text: a bullet that no one can name, or a raised mark."""
+    first = spans[0]
+    mark = first.text.strip()
+    if len(spans) < 2 or not mark or len(mark) > 3:
+        return ""
+    if set(mark) == {"\ufffd"} and (first.font != spans[1].font or first.size < spans[1].size * 0.9):
+        return mark[:1]
+    if first.superscript and first.size < size * 0.95 and (mark.isdigit() or mark in _MARKS or len(mark) == 1):
+        return mark
+    return ""
+
+
+def _without_doubles(lines: list[Line], dropped: Counter[str]) -> list[Line]:
+    """One line where the same text is printed twice at nearly the same place (fake bold, shadows)."""
+    places: defaultdict[str, list[Line]] = defaultdict(list)
+    kept: list[Line] = []
+    for line in lines:
+        twins = places[line.text]
+        near = line.size * _DOUBLE
+        if any(abs(line.u0 - twin.u0) <= near and abs(line.base - twin.base) <= near for twin in twins):
+            dropped["doubled_text"] += _count(line.text)
+            continue
+        twins.append(line)
+        kept.append(line)
+    return kept
