@@ -137,7 +137,8 @@ async def partitions(settings: Settings, broker: str, topics: Iterable[str]) -> 
     prefix = settings.kafka.topic_prefix
     names = {prefix + topic: topic for topic in topics}
     async with admin(settings, broker) as client:
-        described = {topic["topic"]: topic for topic in await client.describe_topics(list(names))}
+        # All topics are asked for, since asking for one by name creates it where auto-creation is on (Kafka's default).
+        described = {topic["topic"]: topic for topic in await client.describe_topics()}
     found: dict[str, list[int]] = {}
     for name, topic in names.items():
         entry = described.get(name)
@@ -171,7 +172,7 @@ async def committed_offsets(
         NotFound: a topic does not exist.
         BrokerUnavailable: no answer in time.
     """
-    return {**await _offsets(settings, broker, topics, group=group, timeout_s=timeout_s)}
+    return await _offsets(settings, broker, topics, group=group, timeout_s=timeout_s)
 
 
 async def _offsets(

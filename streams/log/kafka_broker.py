@@ -23,6 +23,7 @@ from streams.log.local_process import (
     free_ports,
     is_running,
     kill,
+    last_lines,
     spawn,
     terminate,
     wait_until_ready,
@@ -72,6 +73,9 @@ _PROPERTIES = {
     "share.coordinator.state.topic.replication.factor": "1",
     "share.coordinator.state.topic.min.isr": "1",
     "share.coordinator.state.topic.num.partitions": "1",
+    # After a kill the controller of this node lets the old session run out before it takes the broker back.
+    "broker.session.timeout.ms": "3000",
+    "broker.heartbeat.interval.ms": "500",
     "group.initial.rebalance.delay.ms": "0",  # nobody else is about to join
     # A small heap: the cleaner's map is 128 MiB by default, and each index file maps 10 MiB of address space.
     "log.cleaner.dedupe.buffer.size": "4194304",
@@ -195,7 +199,9 @@ class LocalKafka:
         command += ["--ignore-formatted", "-t", _cluster_id(), "-c", "server.properties"]
         done = subprocess.run(command, cwd=self.directory, capture_output=True, text=True, check=False)
         if done.returncode:
-            raise StartFailed(f"Kafka's storage in {self.data} can't be formatted: {_last(done.stdout + done.stderr)}")
+            raise StartFailed(
+                f"Kafka's storage in {self.data} can't be formatted: {last_lines(done.stdout + done.stderr, 8)}"
+            )
 
     def _spawn(self, java: str, jars: Path, port: int) -> BrokerInfo:
         marker = f"-Dcanonry.broker={self.directory} "
@@ -301,7 +307,7 @@ def _fetch(maven: str, java_home: Path, work: Path, into: Path) -> None:
     except subprocess.TimeoutExpired as error:
         raise BrokerNotInstallable(f"Maven did not fetch Kafka within {MAVEN_TIMEOUT_S} s.") from error
     if done.returncode or not any(into.glob("kafka_2.13-*.jar")):
-        raise BrokerNotInstallable(f"Maven could not fetch Kafka: {_last(done.stdout + done.stderr)}")
+        raise BrokerNotInstallable(f"Maven could not fetch Kafka: {last_lines(done.stdout + done.stderr, 8)}")
 
 
 def _java_candidates() -> Iterator[str]:
@@ -351,7 +357,3 @@ def _cluster_id() -> str:
     while (text := base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")).startswith("-"):
         pass
     return text
-
-
-def _last(output: str) -> str:
-    return "\n".join(output.strip().splitlines()[-8:])

@@ -135,8 +135,13 @@ def tail(info: BrokerInfo, lines: int = 15) -> str:
             text = file.read().decode("utf-8", "replace")
     except OSError as error:
         return f"Its log {path} can't be read: {error}."
-    last = "\n".join(text.strip().splitlines()[-lines:])
+    last = last_lines(text, lines)
     return f"The end of {path}:\n{last}\n" if last else f"Its log {path} is empty."
+
+
+def last_lines(text: str, lines: int) -> str:
+    """The last lines that say something: without the frames of Java's stack traces, which push the reason out."""
+    return "\n".join([line for line in text.strip().splitlines() if not line.startswith("\tat ")][-lines:])
 
 
 def free_ports(preferred: Sequence[int]) -> list[int]:

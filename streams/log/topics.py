@@ -218,14 +218,15 @@ def _prefixed(topics: list[Topic], settings: Settings) -> list[Topic]:
 
 async def _read(client: Any, wanted: list[Topic]) -> dict[str, _Actual]:
     """The wanted topics that exist, by name."""
-    names = [topic.name for topic in wanted]
+    names = {topic.name for topic in wanted}
+    # All topics are asked for, since asking for one by name creates it where auto-creation is on (Kafka's default).
     existing: dict[str, dict[str, Any]] = {}
-    for described in await client.describe_topics(names):
-        error = for_code(described["error_code"])
-        if error is UnknownTopicOrPartitionError:
+    for described in await client.describe_topics():
+        if described["topic"] not in names:
             continue
         if described["error_code"]:
-            raise TopicMismatch(f"The broker does not tell about {described['topic']}: {error.__name__}.")
+            reason = for_code(described["error_code"]).__name__
+            raise TopicMismatch(f"The broker does not tell about {described['topic']}: {reason}.")
         existing[described["topic"]] = described
     if not existing:
         return {}
