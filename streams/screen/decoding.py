@@ -1,0 +1,100 @@
+"""Was this text decoded twice? Asked by undoing it: characters back to bytes in each likely encoding, then as UTF-8.
+
+Real text almost never turns into valid UTF-8 this way (a lead byte must be followed by exactly its continuation bytes),
+doubly decoded text does so by construction. This finds any pair "UTF-8 read as X", not a list of ugly patterns, and a
+second round of damage as well, for its outer layer is undone in the same way. ftfy's badness stands beside it for
+what can't be undone any more.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+# Without cp866 and its like: there, lower-case Cyrillic has the very bytes of UTF-8's three-byte sequences.
+SINGLE_BYTE = (
+    "cp1252",
+    "latin-1",
+    "cp1251",
+    "cp1250",
+    "cp1253",
+    "cp1254",
+    "cp1255",
+    "cp1256",
+    "cp1257",
+    "iso8859-2",
+    "iso8859-15",
+    "koi8-r",
+    "mac-roman",
+    "cp437",
+    "cp850",
+    "cp852",
+)
+MULTI_BYTE = ("gb18030", "cp932", "big5", "euc-kr")
+
+_RUN = re.compile(r"[^\x00-\x7f]+")
+_SEQUENCE = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
+_LONG_RUN = 3  # characters; shorter runs of East Asian text are valid UTF-8 by chance too often to count alone
+_MIN_SEQUENCES = 3  # fewer are no evidence
+_SAMPLE_CHARS = 20_000  # non-ASCII characters that are looked at; more change nothing
+
+
+@cache
+def _table(encoding: str) -> dict[int, int]:
+    """Code point -> byte; bytes that the encoding leaves undefined stand for themselves, as browsers have it."""
+    table = {byte: byte for byte in range(0x80, 0xA0)}
+    for byte in range(0x80, 0x100):
+        try:
+            table[ord(bytes([byte]).decode(encoding))] = byte
+        except UnicodeDecodeError:
+            table[byte] = byte
+    return table
+
+
+def double_decoding_share(text: str) -> float:
+    """Share (0..1) of the non-ASCII characters that become valid UTF-8 when a wrong decoding is undone.
+
+    0 when there are fewer than three such sequences. Clean text is at 0.0 in all 22 languages of the tests; double
+    decoding through one of `SINGLE_BYTE` is above 0.35.
+    """
+    runs = _sampled(_RUN.findall(text))
+    total = sum(map(len, runs))
+    if not total:
+        return 0.0
+    joined = "\x00".join(runs)
+    best = max(_undone_single(joined, encoding) for encoding in SINGLE_BYTE)
+    if 2 * best < total:
+        best = max(best, *(_undone_multi(runs, encoding) for encoding in MULTI_BYTE))
+    return best / total
+
+
+def _sampled(runs: list[str]) -> list[str]:
+    total = sum(map(len, runs))
+    if total <= _SAMPLE_CHARS:
+        return runs
+    step = -(-total // _SAMPLE_CHARS)
+    return [run[: _SAMPLE_CHARS // 4] for run in runs[::step]]
+
+
+def _undone_single(joined: str, encoding: str) -> int:
+    table = _table(encoding)
+    # Characters that are not in the encoding become 0, which belongs to no sequence.
+    sequences = _SEQUENCE.findall(bytes(table.get(ord(character), 0) for character in joined))
+    return sum(map(len, sequences)) if len(sequences) >= _MIN_SEQUENCES else 0
+
+
+def _undone_multi(runs: list[str], encoding: str) -> int:
+    """Characters of the runs that are undone. Short ones count only if nearly all are ("M眉ller" for "Müller")."""
+    long, short, short_undone, short_runs = 0, 0, 0, 0
+    for run in runs:
+        raw = run.encode(encoding, "replace")
+        undone = 10 * sum(map(len, _SEQUENCE.findall(raw))) >= 9 * len(raw)
+        if len(run) >= _LONG_RUN:
+            long += len(run) * undone
+        else:
+            short += len(run)
+            short_undone += len(run) * undone
+            short_runs += undone
+    if short_runs < _MIN_SEQUENCES or 10 * short_undone < 8 * short:
+        short_undone = 0
+    return long + short_undone

@@ -1,0 +1,242 @@
+"""The screen's numbers: what can be counted in a text to tell whether a person could read it (R-SCR-1)."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+from functools import cache
+from typing import NamedTuple
+
+from streams.records import FURNITURE, BlockKind, BlockSource, CanonBody
+from streams.screen import words
+from streams.screen.language import LATIN, NO_LANGUAGE, is_spaced, ranking, scripts
+
+LOOSE = frozenset({BlockKind.TABLE, BlockKind.CODE, BlockKind.FORMULA, BlockKind.FORM_FIELD})
+"""Kinds whose text is no prose: names, numbers and symbols are what they are made of."""
+
+NGRAM = 10
+LONG_TOKEN = 40
+MIN_LINES = 20
+MIN_NGRAM_TOKENS = 200
+SHORT_TOKENS = 8
+"""Words below which a dictionary rate says nothing."""
+
+SURE_OF_UNLISTED = 0.9
+"""Probability from which a language without a word list is believed; measured: real text 1.0, shifted letters below."""
+
+_LETTER, _DIGIT, _SPACE, _PUNCTUATION, _OTHER = range(5)
+_CID = re.compile(r"\(cid:\d+\)|glyph(?:<|&lt;)|/(?:C\d+_\d+|[gG]\d{2,5}|uni[0-9A-F]{4})(?![0-9A-Za-z])")
+_LEADERS = re.compile(r"([^\w\s])(?:\s?\1){3,}")  # dots that lead to a page number, ruled lines
+_LINK = re.compile(r"\S+://\S+")
+
+
+@cache
+def _class(character: str) -> int:
+    category = unicodedata.category(character)
+    if character == "\ufffd":
+        return _OTHER
+    if category[0] in "LM":
+        return _LETTER
+    if category[0] == "N":
+        return _DIGIT
+    if category[0] == "Z" or character in "\t\n\r\f\v\x85":
+        return _SPACE
+    return _PUNCTUATION if category[0] in "PS" or category == "Cf" else _OTHER
+
+
+class Characters(NamedTuple):
+    """How many characters of each class."""
+
+    letters: int
+    digits: int
+    space: int
+    punctuation: int
+    other: int
+    replacement: int
+    private_use: int
+    control: int
+
+    @property
+    def total(self) -> int:
+        return self.letters + self.digits + self.space + self.punctuation + self.other
+
+    @property
+    def ink(self) -> int:
+        """Characters that are no white space."""
+        return self.total - self.space
+
+
+def count_characters(text: str) -> Characters:
+    """Counts by Unicode general category: marks are letters, format characters (joiners, soft hyphens) punctuation."""
+    classes, private_use, control = [0] * 5, 0, 0
+    found = Counter(text)
+    for character, count in found.items():
+        kind = _class(character)
+        classes[kind] += count
+        if kind == _OTHER:
+            category = unicodedata.category(character)
+            private_use += count * (category == "Co")
+            control += count * (category in ("Cc", "Cs", "Cn"))
+    return Characters(
+        letters=classes[_LETTER],
+        digits=classes[_DIGIT],
+        space=classes[_SPACE],
+        punctuation=classes[_PUNCTUATION],
+        other=classes[_OTHER],
+        replacement=found["\ufffd"],
+        private_use=private_use,
+        control=control,
+    )
+
+
+class Part(NamedTuple):
+    """The text of one page, or of the document where it has none."""
+
+    number: int | None
+    prose: str
+    loose: str
+
+    @property
+    def text(self) -> str:
+        return f"{self.prose}\n{self.loose}" if self.loose else self.prose
+
+
+def parts(body: CanonBody) -> list[Part]:
+    """The body text by page, in order; furniture is left out. Pages without a block are there with empty text."""
+    prose: dict[int | None, list[str]] = {page.number: [] for page in body.pages}
+    loose: dict[int | None, list[str]] = {}
+    for block in body.blocks:
+        if block.kind not in FURNITURE:
+            (loose if block.kind in LOOSE else prose).setdefault(block.page, []).append(block.text)
+    numbers = sorted(prose.keys() | loose.keys(), key=lambda number: (number is None, number or 0))
+    return [Part(n, "\n".join(prose.get(n, ())), "\n".join(loose.get(n, ()))) for n in numbers]
+
+
+class Rate(NamedTuple):
+    """Words and how many of them a word list knows. `known` is None where no list can tell."""
+
+    words: int
+    known: int | None
+    no_language: float | None = None  # the model's probability that it is none, where no list can tell
+
+    @property
+    def value(self) -> float | None:
+        return self.known / self.words if self.known is not None and self.words else None
+
+
+def spaced_words(text: str) -> list[str] | None:
+    """The words of a text; None where its script sets none apart, for there a word count would be a lie."""
+    return words.tokens(text) if is_spaced(scripts(text)) else None
+
+
+def dictionary_rate(text: str, tokens: list[str] | None, languages: Sequence[str | None], *, enough: float) -> Rate:
+    """The best rate of any likely language: a document may say it is English and be German.
+
+    Args:
+        text: prose.
+        tokens: its `spaced_words`.
+        languages: ISO 639-1 codes that are likely, the likeliest first; None is passed over.
+        enough: a rate that ends the search.
+
+    Returns:
+        `known` is None for scripts without spaces, for too few words, and for languages without a list.
+    """
+    if tokens is None or len(tokens) < SHORT_TOKENS:
+        return Rate(len(tokens or ()), None)
+    best, tried = -1, set[str]()
+    for language in languages:
+        best = max(best, _try(tokens, language, tried))
+        if best >= enough * len(tokens):
+            return Rate(len(tokens), best)
+    ranked = ranking(text)
+    no_language = dict(ranked).get(NO_LANGUAGE, 0.0)
+    likely = [code for code, _ in ranked if code != NO_LANGUAGE][:2]
+    found = scripts(text)
+    for language in (*likely, "en" if 2 * found[LATIN] > found.total() else None):
+        best = max(best, _try(tokens, language, tried))
+        if best >= enough * len(tokens):
+            return Rate(len(tokens), best)
+    code, probability = ranked[0]
+    unlisted = code != NO_LANGUAGE and words.list_for(code) is None and probability >= SURE_OF_UNLISTED
+    if best < 0 or unlisted:
+        return Rate(len(tokens), None, no_language)
+    return Rate(len(tokens), best, no_language)
+
+
+def _try(tokens: list[str], language: str | None, tried: set[str]) -> int:
+    code = words.list_for(language)
+    if code is None or code in tried:
+        return -1
+    tried.add(code)
+    return words.known(tokens, code)
+
+
+class TokenLengths(NamedTuple):
+    """Lengths of words, in letters."""
+
+    words: int
+    mean: float
+    longest: int
+    long_share: float  # of all letters, those in words longer than LONG_TOKEN
+
+
+def token_lengths(tokens: list[str] | None) -> TokenLengths | None:
+    """Of a text's `spaced_words`; None without any."""
+    if not tokens:
+        return None
+    lengths = [len(token) for token in tokens]
+    total = sum(lengths)
+    return TokenLengths(
+        len(lengths), total / len(lengths), max(lengths), sum(n for n in lengths if n > LONG_TOKEN) / total
+    )
+
+
+def repeated_lines(text: str) -> float:
+    """Share of the characters that stand in a line which came before; 0 below 20 lines."""
+    lines = Counter(line for raw in text.splitlines() if (line := raw.strip()))
+    if lines.total() < MIN_LINES:
+        return 0.0
+    total = sum(len(line) * count for line, count in lines.items())
+    return sum(len(line) * (count - 1) for line, count in lines.items()) / total
+
+
+def repeated_ngrams(text: str) -> float:
+    """Share of the runs of ten tokens that came before; 0 below 200 tokens. Numbers count: a log is no repetition."""
+    tokens = text.split()
+    if len(tokens) < MIN_NGRAM_TOKENS:
+        return 0.0
+    runs = len(tokens) - NGRAM + 1
+    seen = {hash(run) for run in zip(*(tokens[start:] for start in range(NGRAM)), strict=False)}
+    return 1 - len(seen) / runs
+
+
+def part_scores(part: Part) -> tuple[dict[str, float], Characters]:
+    """The scores of one page, or of a whole text, that need no language."""
+    text = part.text
+    found = count_characters(text)
+    scores = {"characters": float(found.ink)}
+    if found.total:
+        for name in ("letters", "digits", "space", "punctuation", "other"):
+            scores[name] = getattr(found, name) / found.total
+    if found.ink:
+        for name in ("replacement", "private_use", "control"):
+            scores[name] = getattr(found, name) / found.ink
+        scores["cid_per_1000"] = 1000 * len(_CID.findall(text)) / len(text)
+    return scores, found
+
+
+def letters_and_digits(prose: str) -> tuple[int, float]:
+    """Characters of the prose that are no space (leaders collapsed), and the share of letters and digits in them."""
+    found = count_characters(_LEADERS.sub(r"\1", _LINK.sub(" ", prose)))
+    return found.ink, (found.letters + found.digits) / found.ink if found.ink else 1.0
+
+
+def image_only_pages(body: CanonBody, characters: dict[int, int], *, below: int, min_area: float) -> list[int]:
+    """Pages under images that have (nearly) no text and were not recognised yet."""
+    return [
+        page.number
+        for page in body.pages
+        if page.source is not BlockSource.OCR and page.image_area >= min_area and characters.get(page.number, 0) < below
+    ]

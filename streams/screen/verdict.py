@@ -1,0 +1,257 @@
+"""From numbers to a verdict: is this text fit to be served, and if not, what is wrong with it (R-SCR-2, R-SCR-3)."""
+
+from __future__ import annotations
+
+from streams.records import CanonBody, Method, Outcome, PageScores, Screening
+from streams.screen import scores as numbers
+from streams.screen.decoding import double_decoding_share
+from streams.screen.language import detect_language
+from streams.screen.policy import Policy, Thresholds
+from streams.screen.scores import Part
+
+_DIGITS = 4
+"""Decimals of a stored score."""
+
+
+def screen(body: CanonBody, policy: Policy, *, size: int, source: str | None = None) -> Screening:
+    """Judges a canon. Pure: the same body and policy always get the same screening.
+
+    Args:
+        body: the canon.
+        policy: thresholds, see `streams.screen.policy`.
+        size: bytes of the original.
+        source: registered name, where the policy has exceptions for it.
+
+    Returns:
+        Ready without problems, or quarantined with their codes; scores in both cases.
+    """
+    limits = policy.thresholds(media_type=body.media_type, language=body.language, source=source)
+    case = _Case(body, limits, size)
+    case.judge()
+    return Screening(
+        outcome=Outcome.QUARANTINED if case.problems else Outcome.READY,
+        problems=list(case.problems),
+        error="; ".join(f"{code}: {why}" for code, why in case.problems.items()) or None,
+        warnings=case.warnings,
+        scores=_rounded(case.scores),
+        pages=[PageScores(number=n, scores=_rounded(s)) for n, s in case.pages.items()],
+        policy=policy.id,
+    )
+
+
+def _rounded(found: dict[str, float]) -> dict[str, float]:
+    return {name: round(value, _DIGITS) for name, value in found.items()}
+
+
+class _Case:
+    """One document before the screen."""
+
+    def __init__(self, body: CanonBody, limits: Thresholds, size: int) -> None:
+        self.body, self.limits, self.size = body, limits, size
+        self.parts = numbers.parts(body)
+        self.whole = Part(None, "\n".join(p.prose for p in self.parts), "\n".join(p.loose for p in self.parts))
+        self.problems: dict[str, str] = {}  # code -> why, for a person
+        self.warnings: list[str] = []
+        self.scores: dict[str, float] = {}
+        self.pages: dict[int, dict[str, float]] = {}
+        self.damaged: dict[str, set[int]] = {}  # code -> pages
+
+    def judge(self) -> None:
+        self.scores, found = numbers.part_scores(self.whole)
+        self.scores["characters_per_kib"] = found.ink / max(self.size / 1024, 1)
+        for part in self.parts:
+            if part.number is not None:
+                self.pages[part.number] = numbers.part_scores(part)[0]
+        self._pages()
+        if not found.ink:
+            if self.limits.require_text:
+                self._hold("empty_extraction", f"no text in {self.size} bytes")
+            else:
+                self.warnings.append("no_text")
+            return
+        self._characters()
+        self._decoding()
+        self._words()
+        self._repetition()
+        self._damaged_pages()
+        self._recognition()
+
+    def _hold(self, code: str, why: str) -> None:
+        self.problems.setdefault(code, why)
+
+    # --- pages ---------------------------------------------------------------------------------------------------
+
+    def _pages(self) -> None:
+        limits, body = self.limits, self.body
+        characters = {n: int(s["characters"]) for n, s in self.pages.items()}
+        if not characters:
+            return
+        empty = [n for n, count in characters.items() if count < limits.near_empty_page_characters]
+        self.scores["near_empty_pages"] = share = len(empty) / len(characters)
+        if len(characters) >= limits.min_pages_for_near_empty and share > limits.max_near_empty_pages:
+            self._hold("near_empty_pages", f"{len(empty)} of {len(characters)} pages have hardly any text")
+        images = numbers.image_only_pages(
+            body, characters, below=limits.near_empty_page_characters, min_area=limits.min_image_area
+        )
+        for page in body.pages:
+            self.pages[page.number]["image_area"] = page.image_area
+        self.scores["image_only_pages"] = share = len(images) / len(characters)
+        if share > limits.max_image_only_pages:
+            self._hold("needs_recognition", f"no text under the images of page {_listed(images)}")
+
+    def _damaged_pages(self) -> None:
+        """A code that single pages have: it holds the document when there are too many of them, else it is said."""
+        some: set[int] = set()
+        for code, pages in self.damaged.items():
+            if len(pages) > self.limits.max_damaged_pages * len(self.pages):
+                self._hold(code, f"on page {_listed(sorted(pages))}")
+            elif code not in self.problems:
+                some |= pages
+        if some:
+            self.scores["damaged_pages"] = len(some) / len(self.pages)
+            self.warnings.append("damaged_pages")
+
+    # --- characters ----------------------------------------------------------------------------------------------
+
+    def _characters(self) -> None:
+        limits = self.limits
+        for code in self._broken_characters(self.scores):
+            self._hold(code, _described(code, self.scores))
+        for number, found in self.pages.items():
+            for code in self._broken_characters(found):
+                self.damaged.setdefault(code, set()).add(number)
+        if self.scores["replacement"] and "replacement_chars" not in self.problems:
+            self.warnings.append("replacement_chars")
+        ink, share = numbers.letters_and_digits(self.whole.prose)
+        if ink >= limits.min_characters:
+            self.scores["letters_and_digits"] = share
+            if share < limits.min_letters_and_digits:
+                self._hold("low_letter_ratio", f"only {share:.0%} of the characters are letters or digits")
+        prose = numbers.count_characters(self.whole.prose)
+        if prose.ink >= limits.min_characters and prose.space > limits.max_space * prose.total:
+            self._hold("excessive_whitespace", f"{prose.space / prose.total:.0%} of the text is white space")
+
+    def _broken_characters(self, found: dict[str, float]) -> list[str]:
+        limits = self.limits
+        codes: list[str] = []
+        if not found["characters"]:
+            return codes
+        paged = bool(self.body.pages)
+        replacement = found["replacement"]
+        if (
+            found["cid_per_1000"] > limits.max_cid_per_1000
+            or found["private_use"] > limits.max_private_use
+            or (paged and max(replacement / limits.max_replacement_on_page, found["control"] / limits.max_control) > 1)
+        ):
+            codes.append("cid_leak")
+        if not paged and found["control"] > limits.max_control:
+            codes.append("mojibake")
+        if replacement > limits.max_replacement:
+            codes.append("replacement_chars")
+        return codes
+
+    def _decoding(self) -> None:
+        from ftfy.badness import badness
+
+        limits, text = self.limits, self.whole.text
+        self.scores["double_decoding"] = share = double_decoding_share(text)
+        self.scores["badness_per_1000"] = bad = 1000 * badness(text.replace("\ufffd", "?")) / len(text)
+        if share > limits.max_double_decoding:
+            self._hold("mojibake", f"{share:.0%} of the special characters read as UTF-8 that was decoded wrongly")
+        elif bad > limits.max_badness_per_1000:
+            self._hold("mojibake", f"{bad:.0f} impossible combinations in 1000 characters")
+
+    # --- words ---------------------------------------------------------------------------------------------------
+
+    def _words(self) -> None:
+        limits, prose = self.limits, self.whole.prose
+        likely = (self.body.language, None if self.body.language else detect_language(prose)[0])
+        tokens = numbers.spaced_words(prose)
+        rate = numbers.dictionary_rate(prose, tokens, likely, enough=limits.doubtful_dictionary_rate)
+        self.scores["dictionary_words"] = float(rate.words)
+        self._judge_rate(rate)
+        if rate.words < limits.min_dictionary_tokens and self.body.pages and self.whole.loose:
+            text = self.whole.loose
+            loose = numbers.dictionary_rate(
+                text, numbers.spaced_words(text), likely, enough=limits.min_dictionary_rate_loose
+            )
+            if loose.value is not None and loose.words >= limits.min_dictionary_tokens:
+                self.scores["dictionary_rate_loose"] = loose.value
+                if loose.value < limits.min_dictionary_rate_loose:
+                    self._hold("low_dictionary_rate", f"{loose.value:.0%} of {loose.words} words are known")
+        if len(self.pages) > 1:
+            self._words_by_page(likely)
+        lengths = numbers.token_lengths(tokens)
+        if lengths is None:
+            return
+        self.scores["token_mean"], self.scores["token_max"] = lengths.mean, float(lengths.longest)
+        if lengths.words * lengths.mean < limits.min_characters:
+            return
+        if not limits.min_token_mean <= lengths.mean <= limits.max_token_mean:
+            self._hold("token_length", f"words have {lengths.mean:.1f} letters on average")
+        elif lengths.long_share > limits.max_long_tokens:
+            self._hold("token_length", f"{lengths.long_share:.0%} of the letters stand in words of more than 40")
+
+    def _judge_rate(self, rate: numbers.Rate) -> None:
+        limits = self.limits
+        if rate.value is None:
+            if rate.no_language is not None and rate.words >= limits.min_dictionary_tokens:
+                self.scores["no_language"] = rate.no_language
+                if rate.no_language > limits.max_no_language:
+                    self._hold("low_dictionary_rate", f"{rate.words} words of no language")
+            return
+        self.scores["dictionary_rate"] = rate.value
+        if rate.value < self._min_rate(rate.words):
+            self._hold("low_dictionary_rate", f"{rate.value:.0%} of {rate.words} words are known")
+        elif rate.value < limits.doubtful_dictionary_rate and rate.words >= limits.min_dictionary_tokens:
+            self.warnings.append("doubtful_words")
+
+    def _min_rate(self, words: int) -> float:
+        enough = words >= self.limits.min_dictionary_tokens
+        return self.limits.min_dictionary_rate if enough else self.limits.min_dictionary_rate_short
+
+    def _words_by_page(self, likely: tuple[str | None, ...]) -> None:
+        for part in self.parts:
+            if part.number is None:
+                continue
+            found = self.pages[part.number]
+            tokens = numbers.spaced_words(part.prose)
+            rate = numbers.dictionary_rate(part.prose, tokens, likely, enough=self.limits.min_dictionary_rate)
+            if rate.value is not None:
+                found["dictionary_rate"] = rate.value
+                if rate.value < self._min_rate(rate.words):
+                    self.damaged.setdefault("low_dictionary_rate", set()).add(part.number)
+            lengths = numbers.token_lengths(tokens)
+            if lengths is not None:
+                found["token_mean"], found["token_max"] = lengths.mean, float(lengths.longest)
+
+    # --- the rest ------------------------------------------------------------------------------------------------
+
+    def _repetition(self) -> None:
+        limits, prose = self.limits, self.whole.prose
+        self.scores["repeated_lines"] = lines = numbers.repeated_lines(prose)
+        self.scores["repeated_ngrams"] = runs = numbers.repeated_ngrams(prose)
+        if lines > limits.max_repeated_lines:
+            self._hold("too_repetitive", f"{lines:.0%} of the text are lines that came before")
+        elif runs > limits.max_repeated_ngrams:
+            self._hold("too_repetitive", f"{runs:.0%} of the text came before, word for word")
+
+    def _recognition(self) -> None:
+        confidence = self.body.confidence
+        if self.body.method in (Method.OCR, Method.MIXED) and confidence is not None:
+            self.scores["confidence"] = confidence
+            if confidence < self.limits.min_ocr_confidence:
+                self._hold("low_ocr_confidence", f"recognition was {confidence:.0%} sure")
+
+
+def _described(code: str, found: dict[str, float]) -> str:
+    if code == "replacement_chars":
+        return f"{found['replacement']:.1%} of the characters could not be decoded"
+    if code == "mojibake":
+        return f"{found['control']:.1%} of the characters are control characters"
+    return "the font gives glyph numbers instead of characters"
+
+
+def _listed(pages: list[int]) -> str:
+    shown = ", ".join(map(str, pages[:10]))
+    return shown if len(pages) <= 10 else f"{shown} and {len(pages) - 10} more"
