@@ -276,6 +276,7 @@ class _Run:
                         self._summary.checkpoint = change.value
                     else:
                         self._start(change)
+            await self._drain()
         except asyncio.CancelledError:
             for task in self._tasks:
                 task.cancel()

@@ -303,7 +303,7 @@ class FolderConnector(Connector):
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Only one scan of a source at a time, over all processes. Raises UsageError."""
-        with open(self._lock_path, "a", encoding="ascii") as file:
+        with open(self._lock_path, "ab") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:

@@ -69,12 +69,12 @@ class Tree:
             return os.stat(name, dir_fd=fd, follow_symlinks=False)
 
     def missing(self, raw: bytes) -> bool:
-        """Whether there is surely nothing at this path; an error that leaves it open means no."""
+        """Whether surely no document stands at this path: nothing, or a directory by now. An error that leaves it open
+        means no."""
         try:
-            self.lstat(raw)
+            return stat.S_ISDIR(self.lstat(raw).st_mode)
         except OSError as error:
             return error.errno in _ABSENT
-        return False
 
     def leads_somewhere(self, raw: bytes) -> bool:
         """Whether the link at this path has a target, wherever it is. The target is not opened."""

@@ -76,7 +76,7 @@ class Watch:
         while not self._stop.is_set():
             started = time.monotonic()
             try:
-                await self._watch()
+                await self._watch_plainly()
             except (OSError, WatchfilesRustInternalError) as error:
                 if not self._polling and _identity(str(self._folder.root)) is not None:
                     # no watches left, a file system without them, or a name that is no Unicode
@@ -87,10 +87,21 @@ class Watch:
                 if not error.transient:
                     raise
                 log.warning("Changes in %s could not be published yet: %s", self._folder.root, error)
-            pause = _PAUSE_S[0] if time.monotonic() - started > _PAUSE_S[1] else min(pause * 2, _PAUSE_S[1])
+            if time.monotonic() - started > _PAUSE_S[1]:
+                pause = _PAUSE_S[0]
             if not self._stop.is_set():
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._stop.wait(), pause)
+            pause = min(pause * 2, _PAUSE_S[1])
+
+    async def _watch_plainly(self) -> None:
+        """awatch wraps an error of its own in a group; here it is that error again."""
+        try:
+            await self._watch()
+        except ExceptionGroup as group:
+            if len(group.exceptions) == 1:
+                raise group.exceptions[0] from None
+            raise
 
     async def _watch(self) -> None:
         root, *own = _real(self._folder.root, *self._folder.own_paths())
@@ -103,7 +114,6 @@ class Watch:
             rust_timeout=self._debounce_ms,  # an empty batch after so much silence: the watcher is up, or time passes
             yield_on_timeout=True,
             stop_event=self._stop,
-            raise_interrupt=True,
             force_polling=self._polling or None,
             poll_delay_ms=_POLL_MS if self._polling else 300,
             ignore_permission_denied=True,

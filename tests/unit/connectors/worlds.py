@@ -6,6 +6,7 @@ import hashlib
 import os
 import threading
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -30,9 +31,11 @@ class MemoryLog:
         self.events: list[ChangeEvent] = []
         self.lanes: list[Lane] = []
         self.fail_after = fail_after
+        self.on_refused: Callable[[], None] = lambda: None
 
     async def publish(self, event: ChangeEvent, *, lane: Lane = Lane.LIVE) -> Receipt:
         if self.fail_after is not None and len(self.events) >= self.fail_after:
+            self.on_refused()
             raise BrokerUnavailable("No broker answers.")
         self.events.append(event)
         self.lanes.append(lane)
