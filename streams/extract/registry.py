@@ -1,0 +1,127 @@
+"""Which extractor a format takes, and the fingerprint of what it would make.
+
+Pure and cheap: the stages ask before any process is started, so nothing heavy is imported here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import unicodedata
+from collections.abc import Callable
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+
+import msgspec
+
+from streams.extract.outcome import Draft, Request
+from streams.records import Detection
+
+CANON_SCHEMA = 1
+"""Newest committed version of the CanonBody schema; a test compares the two."""
+
+FINISH_VERSION = "1"
+"""Version of `streams.extract.finish`: raise it when it makes other bytes of the same draft."""
+
+
+class ExtractorSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """One extractor: where it is, its version, and the libraries whose versions can change what it makes."""
+
+    name: str
+    version: str
+    function: str  # "module:function", imported when it runs
+    media_types: tuple[str, ...]
+    libraries: tuple[str, ...] = ()
+    options: dict[str, str] = {}
+
+
+EXTRACTORS: tuple[ExtractorSpec, ...] = (
+    ExtractorSpec(
+        name="text",
+        version="1",
+        function="streams.extract.text:extract",
+        media_types=("text/plain",),
+    ),
+    ExtractorSpec(
+        name="markdown",
+        version="1",
+        function="streams.extract.markdown:extract",
+        media_types=("text/markdown",),
+        libraries=("markdown-it-py", "selectolax"),
+    ),
+    ExtractorSpec(
+        name="html",
+        version="1",
+        function="streams.extract.html:extract",
+        media_types=("text/html", "application/xhtml+xml"),
+        libraries=("selectolax",),
+    ),
+    ExtractorSpec(
+        name="pdf",
+        version="1",
+        function="streams.extract.pdf:extract",
+        media_types=("application/pdf",),
+        libraries=("pymupdf",),
+    ),
+    ExtractorSpec(
+        name="docx",
+        version="1",
+        function="streams.extract.docx:extract",
+        media_types=(
+            "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+            "application/vnd.openxmlformats-officedocument.wordprocessingml.template",
+            "application/vnd.ms-word.document.macroEnabled.12",
+            "application/vnd.ms-word.template.macroEnabled.12",
+        ),
+        libraries=("lxml",),
+    ),
+)
+"""All extractors; a media type belongs to one of them."""
+
+_FINISH_LIBRARIES = ("py3langid",)
+_BY_MEDIA_TYPE = {media_type: spec for spec in EXTRACTORS for media_type in spec.media_types}
+
+
+def plan(detection: Detection) -> ExtractorSpec | None:
+    """The extractor for what was detected; None when no extractor is registered for it."""
+    return _BY_MEDIA_TYPE.get(detection.media_type)
+
+
+def named(name: str) -> ExtractorSpec | None:
+    """The extractor of this name, for decisions that ask for a tool."""
+    return next((spec for spec in EXTRACTORS if spec.name == name), None)
+
+
+@cache
+def _library_version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "absent"
+
+
+def fingerprint(spec: ExtractorSpec, detection: Detection) -> str:
+    """16 hex digits: same content and same fingerprint give the same canon bytes (R-CAN-7).
+
+    Of: extractor, its version and options, the versions of its libraries and of Unicode, media type, encoding, and the
+    schema of the canon.
+    """
+    parts = {
+        "extractor": spec.name,
+        "version": spec.version,
+        "options": dict(sorted(spec.options.items())),
+        "libraries": {name: _library_version(name) for name in sorted({*spec.libraries, *_FINISH_LIBRARIES})},
+        "unicode": unicodedata.unidata_version,
+        "finish": FINISH_VERSION,
+        "media_type": detection.media_type,
+        "encoding": detection.encoding,
+        "schema": CANON_SCHEMA,
+    }
+    return hashlib.sha256(msgspec.json.encode(parts, order="deterministic")).hexdigest()[:16]
+
+
+def load(spec: ExtractorSpec) -> Callable[[Request], Draft]:
+    """The extractor's function; imports its module."""
+    module, _, function = spec.function.partition(":")
+    found: Callable[[Request], Draft] = getattr(importlib.import_module(module), function)
+    return found
