@@ -1,0 +1,344 @@
+"""The catalog: every operator's question about documents, answered from SQL that is built from the log.
+
+`CatalogWriter` is the consumer; `Catalog` only reads, from any process.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from streams.consumers import catalog_tables as t
+from streams.consumers.catalog_rows import Counts, DocumentRow, Held, OutcomeCount, Progress, Story
+from streams.consumers.catalog_view import TOPICS, CatalogView
+from streams.consumers.database import database_errors, open_database
+from streams.consumers.positions import Positions
+from streams.consumers.reader import RecordBatch
+from streams.consumers.received import Received
+from streams.errors import NotFound
+from streams.log.publisher import Published
+from streams.settings import Settings
+
+__all__ = ["Catalog", "CatalogWriter", "Counts", "DocumentRow", "Held", "OutcomeCount", "Progress", "Story"]
+
+TERMINAL = ("ready", "quarantined", "skipped")
+DELETED = "deleted"
+_CHUNK = 500
+
+
+class CatalogWriter:
+    """Applies the log to the catalog's database."""
+
+    name = "catalog"
+    topics = TOPICS
+
+    def __init__(self, settings: Settings) -> None:
+        """Opens the database, and makes its tables where they are missing or of another schema.
+
+        Raises:
+            SettingsError: `catalog_url` can't be used.
+            DatabaseUnavailable: no answer.
+        """
+        self._engine = open_database(settings.catalog_database, t.metadata, t.SCHEMA, writer=True)
+        self.positions = Positions(self._engine, t.positions, CatalogView())
+
+    def apply(self, batch: RecordBatch) -> list[Received]:
+        """One transaction; returns what was new. Raises DatabaseUnavailable, and then nothing was applied."""
+        return self.positions.apply(batch)
+
+    def close(self) -> None:
+        self._engine.dispose()
+
+
+class Catalog:
+    """Questions to the catalog. Every method raises DatabaseUnavailable when the database does not answer."""
+
+    def __init__(self, settings: Settings) -> None:
+        """
+        Raises:
+            SettingsError: `catalog_url` can't be used.
+            DatabaseOutdated: another version of Canonry wrote it.
+            DatabaseUnavailable: no answer.
+        """
+        self._engine = open_database(settings.catalog_database, t.metadata, t.SCHEMA, writer=False)
+        self._epoch = settings.kafka.log_epoch
+
+    def close(self) -> None:
+        self._engine.dispose()
+
+    def __enter__(self) -> Catalog:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def find(self, name: str, limit: int = 50) -> list[DocumentRow]:
+        """The documents a person may mean, by the first of these that finds any: source_id, path, file name, end of
+        the path, content hash. In NFC and NFD a name is one name. The living come first.
+        """
+        exact, composed = t.documents.c, unicodedata.normalize("NFC", name)
+        if not composed.strip("/"):
+            return []
+        ways = (
+            exact.source_id == name,
+            exact.source_id == composed,
+            exact.path == composed,
+            exact.file_name == composed,
+            exact.path.endswith("/" + composed.lstrip("/"), autoescape=True),
+            exact.content_hash == name.lower(),
+        )
+        with self._read() as connection:
+            for way in ways:
+                if found := self._documents(connection, way, limit=limit):
+                    return found
+        return []
+
+    def document(self, source_id: str) -> Story:
+        """The whole story of one document. Raises NotFound."""
+        with self._read() as connection:
+            found = self._documents(connection, t.documents.c.source_id == source_id)
+            if not found:
+                raise NotFound(
+                    f"The catalog knows no document {source_id!r}.",
+                    remedy="`canonry find` takes a path or a file name.",
+                )
+            document = found[0]
+            order = ("epoch", "offset")
+            links: list[dict[str, Any]] = []
+            if document.content_hash:
+                links = self._rows(connection, t.content_links, t.content_links.c.content_hash == document.content_hash)
+            return Story(
+                document=document,
+                versions=self._of(connection, t.versions, source_id, *order),
+                changes=self._of(connection, t.changes, source_id, *order),
+                canon=next(iter(self._of(connection, t.canons, source_id)), None),
+                held=next(iter(self._of(connection, t.quarantine, source_id)), None),
+                deletions=self._of(connection, t.deletions, source_id, *order),
+                same_content=[link for link in links if link["source_id"] != source_id],
+                children=self._documents(connection, t.documents.c.parent_source_id == source_id, limit=1000),
+            )
+
+    def list_documents(
+        self,
+        *,
+        source: str | None = None,
+        outcome: str | None = None,
+        problem: str | None = None,
+        media_type: str | None = None,
+        extractor: str | None = None,
+        extractor_version: str | None = None,
+        status: str | None = "live",
+        stale: bool | None = None,
+        limit: int = 100,
+        after: str = "",
+    ) -> list[DocumentRow]:
+        """Documents by what their current version is like, in the order of source_id.
+
+        Args:
+            problem: a code of the current version.
+            status: live or deleted; None: both.
+            after: the last source_id of the page before.
+        """
+        column, code = t.documents.c, t.problems.c
+        conditions: list[sa.ColumnElement[bool]] = [column.source_id > after]
+        for name, value in (
+            ("source", source),
+            ("outcome", outcome),
+            ("media_type", media_type),
+            ("extractor", extractor),
+            ("extractor_version", extractor_version),
+            ("status", status),
+            ("stale", stale),
+        ):
+            if value is not None:
+                conditions.append(column[name] == value)
+        if problem is not None:
+            conditions.append(
+                sa.exists().where(
+                    code.source_id == column.source_id,
+                    code.epoch == column.current_epoch,
+                    code.offset == column.current_offset,
+                    code.code == problem,
+                )
+            )
+        with self._read() as connection:
+            return self._documents(connection, *conditions, limit=limit, by_id=True)
+
+    def outcome_table(self, source: str | None = None) -> list[OutcomeCount]:
+        """Living documents by format and outcome of the current version, most frequent formats first."""
+        column = t.documents.c
+        query = (
+            sa.select(column.media_type, column.outcome, sa.func.count())
+            .where(column.status == "live")
+            .group_by(column.media_type, column.outcome)
+        )
+        if source is not None:
+            query = query.where(column.source == source)
+        with self._read() as connection:
+            rows = [OutcomeCount(*row) for row in connection.execute(query)]
+        totals: dict[str | None, int] = {}
+        for row in rows:
+            totals[row.media_type] = totals.get(row.media_type, 0) + row.count
+        return sorted(rows, key=lambda row: (-totals[row.media_type], row.media_type or "", row.outcome or ""))
+
+    def counts(self, source: str | None = None) -> Counts:
+        """The catalog in numbers, of all sources or of one."""
+        document, held = t.documents.c, t.quarantine.c
+        count = sa.func.count()
+        of_source = [document.source == source] if source is not None else []
+        with self._read() as connection:
+            states = connection.execute(
+                sa.select(
+                    document.status, document.outcome, document.stale, document.published_offset.is_not(None), count
+                )
+                .where(*of_source)
+                .group_by(document.status, document.outcome, document.stale, document.published_offset.is_not(None))
+            ).all()
+            number, oldest = connection.execute(
+                sa.select(count, sa.func.min(held.held_since)).where(*[held.source == source] if source else [])
+            ).one()
+            contents = connection.scalar(
+                sa.select(sa.func.count(document.content_hash.distinct())).where(document.status == "live", *of_source)
+            )
+        outcomes: dict[str, int] = {}
+        for row in states:
+            if row[0] == "live":
+                outcomes[row[1] or "pending"] = outcomes.get(row[1] or "pending", 0) + row[4]
+        return Counts(
+            live=sum(outcomes.values()),
+            deleted=sum(row[4] for row in states if row[0] == DELETED),
+            outcomes=outcomes,
+            published=sum(row[4] for row in states if row[3]),
+            stale=sum(row[4] for row in states if row[2]),
+            held=number,
+            oldest_held=oldest,
+            contents=contents or 0,
+        )
+
+    def held(
+        self,
+        limit: int = 100,
+        *,
+        code: str | None = None,
+        source: str | None = None,
+        media_type: str | None = None,
+        extractor: str | None = None,
+        before: datetime | None = None,
+    ) -> list[Held]:
+        """Documents in quarantine, longest held first.
+
+        Args:
+            before: held since before this instant.
+        """
+        column, problem = t.quarantine.c, t.held_problems.c
+        query = sa.select(*[column[name] for name in Held.__struct_fields__]).order_by(
+            column.held_since, column.source_id
+        )
+        if code is not None:
+            query = query.where(sa.exists().where(problem.source_id == column.source_id, problem.code == code))
+        for name, value in (("source", source), ("media_type", media_type), ("extractor", extractor)):
+            if value is not None:
+                query = query.where(column[name] == value)
+        if before is not None:
+            query = query.where(column.held_since < before)
+        with self._read() as connection:
+            return [Held(**row) for row in connection.execute(query.limit(limit)).mappings()]
+
+    def high_water(self, source_ids: Iterable[str]) -> dict[str, tuple[int, int]]:
+        """(epoch, offset in raw-arrived) up to which the ledger has taken in each document; unknown: missing."""
+        column = t.documents.c
+        query = sa.select(column.source_id, column.high_water_epoch, column.high_water_offset)
+        found: dict[str, tuple[int, int]] = {}
+        with self._read() as connection:
+            for chunk in _chunks(source_ids):
+                for row in connection.execute(query.where(column.source_id.in_(chunk))):
+                    found[row[0]] = (row[1], row[2])
+        return found
+
+    def settled(self, source_id: str, partition: int, offset: int) -> str | None:
+        """How an event of `raw-arrived` ended: ready, quarantined, skipped, deleted; None while it has not."""
+        return self.settled_all([Published(source_id, partition, offset)]).get(source_id)
+
+    def settled_all(self, events: Sequence[Published]) -> dict[str, str]:
+        """As `settled`, of many events (of one source_id the last one counts); those on their way are missing.
+
+        An event that opened a version ends with that version, any other one (the same content again, a move, new
+        rights) with the version that is current then.
+        """
+        wanted = {event.source_id: event.offset for event in events}
+        document, version = t.documents.c, t.versions.c
+        states = sa.select(
+            document.source_id, document.status, document.outcome, document.high_water_epoch, document.high_water_offset
+        )
+        own = sa.select(version.source_id, version.offset, version.outcome).where(version.epoch == self._epoch)
+        ended: dict[str, str] = {}
+        with self._read() as connection:
+            for chunk in _chunks(wanted):
+                outcomes = {
+                    (row[0], row[1]): row[2] for row in connection.execute(own.where(version.source_id.in_(chunk)))
+                }
+                for row in connection.execute(states.where(document.source_id.in_(chunk))):
+                    offset = wanted[row[0]]
+                    if (row[3], row[4]) < (self._epoch, offset):
+                        continue
+                    outcome = outcomes.get((row[0], offset), row[2])
+                    if row[1] == DELETED:
+                        ended[row[0]] = DELETED
+                    elif outcome in TERMINAL:
+                        ended[row[0]] = outcome
+        return ended
+
+    def progress(self) -> list[Progress]:
+        """How far the catalog has read; empty when it has never run."""
+        column = t.positions.c
+        query = sa.select(t.positions).order_by(column.topic, column.partition)
+        with self._read() as connection:
+            return [
+                Progress(
+                    topic=row.topic,
+                    partition=row.partition,
+                    offset=row.offset,
+                    end=row.end,
+                    rebuilding=row.rebuild_until is not None,
+                    fresh_at=row.fresh_at,
+                )
+                for row in connection.execute(query)
+            ]
+
+    @contextmanager
+    def _read(self) -> Iterator[sa.Connection]:
+        with database_errors(), self._engine.connect() as connection:
+            yield connection
+
+    def _documents(
+        self, connection: sa.Connection, *conditions: sa.ColumnElement[bool], limit: int = 50, by_id: bool = False
+    ) -> list[DocumentRow]:
+        column = t.documents.c
+        living_first = () if by_id else (sa.case((column.status == "live", 0), else_=1),)
+        query = (
+            sa.select(*[column[name] for name in DocumentRow.__struct_fields__])
+            .where(*conditions)
+            .order_by(*living_first, column.source_id)
+            .limit(limit)
+        )
+        return [DocumentRow(**row) for row in connection.execute(query).mappings()]
+
+    def _of(self, connection: sa.Connection, table: sa.Table, source_id: str, *order: str) -> list[dict[str, Any]]:
+        return self._rows(connection, table, table.c.source_id == source_id, *order)
+
+    def _rows(
+        self, connection: sa.Connection, table: sa.Table, condition: sa.ColumnElement[bool], *order: str
+    ) -> list[dict[str, Any]]:
+        query = sa.select(table).where(condition).order_by(*[table.c[name] for name in order])
+        return [dict(row) for row in connection.execute(query).mappings()]
+
+
+def _chunks(source_ids: Iterable[str]) -> Iterator[list[str]]:
+    listed = list(source_ids)
+    for start in range(0, len(listed), _CHUNK):
+        yield listed[start : start + _CHUNK]
