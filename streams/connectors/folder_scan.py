@@ -15,13 +15,13 @@ import hashlib
 import io
 import os
 import stat
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import BinaryIO, cast
+from typing import cast
 
 from streams.connectors.base import Change, Document, Failed, Gone, Moved, ReadFailed
+from streams.connectors.folder_read import Reading, too_large
 from streams.connectors.folder_state import After, FolderState, Row, Stat, signed
 from streams.connectors.folder_tree import Entry, Tree, Unlistable
 from streams.connectors.names import display_path
@@ -33,7 +33,6 @@ HELD_SHARE = 0.10
 VANISHED = "no longer in the folder"
 """Reason of a delete."""
 
-_LOOK_AGAIN = -(1 << 63)  # in place of mtime: equals no file's, so the next scan reads it again
 _TWINS = 16  # rows looked at one by one before a file is simply hashed
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -46,57 +45,6 @@ class Plan:
     new: bool  # the log never had content of it
     after: After
     reading: Reading | None = None  # of a document
-
-
-class Reading:
-    """One file being read: its stat before and after, and so whether what was read is one state of it."""
-
-    def __init__(self, tree: Tree, raw: bytes, max_bytes: int) -> None:
-        self._tree = tree
-        self._raw = raw
-        self._max_bytes = max_bytes
-        self._before = Stat(0, 0, 0, _LOOK_AGAIN, 0)
-        self._after = self._before
-        self._started_ns = 0
-
-    def open(self) -> BinaryIO:
-        """Raises ReadFailed."""
-        fd = self._tree.open_file(self._raw)
-        st = os.fstat(fd)
-        if st.st_size > self._max_bytes:
-            os.close(fd)
-            raise ReadFailed(*too_large(st.st_size, self._max_bytes))
-        self._started_ns = time.time_ns()
-        self._before = Stat.of(st)
-        return cast(BinaryIO, _File(fd, self._closed))
-
-    def steady(self) -> bool:
-        return self._before.same_file(self._after)
-
-    def stat(self) -> Stat:
-        """What to remember: the stat, unless the file may have changed since unnoticed.
-
-        A write within the same tick of the file system's clock as the last one leaves mtime as it is; so a file that is
-        as young as that clock is coarse is read again at the next scan (as Git does for its index).
-        """
-        coarse = self._before.ctime_ns % 1_000_000 == 0
-        tick_ns = 2_000_000_000 if coarse else 50_000_000
-        young = self._started_ns - max(self._before.mtime_ns, self._before.ctime_ns) < tick_ns
-        return self._before if self.steady() and not young else self._before._replace(mtime_ns=_LOOK_AGAIN)
-
-    def _closed(self, st: os.stat_result) -> None:
-        self._after = Stat.of(st)
-
-
-class _File(io.FileIO):
-    def __init__(self, fd: int, on_close: Callable[[os.stat_result], None]) -> None:
-        super().__init__(fd, "rb")
-        self._on_close = on_close
-
-    def close(self) -> None:
-        if not self.closed:
-            self._on_close(os.fstat(self.fileno()))
-        super().close()
 
 
 class Reconcile:
@@ -130,10 +78,12 @@ class Reconcile:
             if isinstance(entry, Unlistable):
                 self.unlistable[entry.raw] = entry.reason
                 continue
-            row = self._state.by_path(entry.raw) or self._other_spelling(entry)
+            row = self._state.by_path(entry.raw)
+            if row is not None and row.id in self._claimed:
+                continue  # moved away a moment ago, and something new is here already: for the next look
+            if row is None and (row := self._other_spelling(entry)) is not None:
+                self._claimed.add(row.id)
             if row is not None:
-                if row.id in self._claimed:
-                    continue  # moved away a moment ago, and something new is here already: for the next look
                 seen.append(row.id)
             draft = self._judge(entry, row)
             if isinstance(draft, _Same):
@@ -412,11 +362,6 @@ _KINDS = {
     stat.S_IFCHR: "a character device",
     stat.S_IFBLK: "a block device",
 }
-
-
-def too_large(size: int, limit: int) -> tuple[str, str]:
-    """Code and message for a file above the limit; it is not read at all."""
-    return "too_large", f"It has {size} bytes; limits.max_document_bytes is {limit}."
 
 
 def _gone(row: Row) -> After:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from streams.connectors.names import display_path, file_name, raw_path
+from streams.connectors.names import display_path, file_name, raw_path, readable
 
 NAMES = st.one_of(
     st.binary(max_size=24),
@@ -83,3 +83,16 @@ def test_normal_forms_of_one_name_are_one(raw: bytes) -> None:
 def test_file_name() -> None:
     assert file_name("in/a/plan.txt") == "plan.txt"
     assert file_name("plan.txt") == "plan.txt"
+
+
+@given(st.text(max_size=24))
+def test_text_of_a_source_is_made_readable_once(text: str) -> None:
+    shown = readable(text)
+    assert readable(shown) == shown
+    assert unicodedata.is_normalized("NFC", shown)
+    shown.encode()
+
+
+@given(NAMES)
+def test_spelled_paths_are_readable_already(raw: bytes) -> None:
+    assert readable(display_path(raw)) == display_path(raw)

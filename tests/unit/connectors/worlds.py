@@ -13,6 +13,7 @@ from typing import BinaryIO, NamedTuple
 from streams.blobs.store import Stored
 from streams.connectors.folder import FolderConnector
 from streams.connectors.folder_look import Summary
+from streams.connectors.names import display_path
 from streams.errors import BrokerUnavailable
 from streams.records import ChangeEvent, Lane, Operation
 from streams.settings import Settings, SourceSettings
@@ -60,6 +61,10 @@ class MemoryLog:
                 case _:
                     state[event.source_id] = (path, event.content.sha256 if event.content else None)
         return state
+
+    def documents(self) -> Counter[tuple[str, str | None]]:
+        """What a reader of the whole log holds, without the ids."""
+        return Counter(self.replay().values())
 
 
 class MemoryStore:
@@ -119,7 +124,10 @@ class World:
             if path.is_file() and not path.is_symlink()
         }
 
+    def spelled(self) -> Counter[tuple[str, str | None]]:
+        """What really stands there: (path as spelled, content hash); two normal forms may share a path."""
+        return Counter((display_path(os.fsencode(path)), sha256) for path, sha256 in self.standing().items())
+
     def right(self, log: MemoryLog) -> bool:
         """Whether a reader of the log holds exactly what stands in the folder."""
-        held = Counter(log.replay().values())
-        return held == Counter(self.standing().items())
+        return log.documents() == self.spelled()
