@@ -11,12 +11,12 @@ from collections import Counter
 import msgspec
 
 from streams.errors import DocumentError
-from streams.extract import pdf_blocks, pdf_furniture, pdf_grid, pdf_info, pdf_layout
+from streams.extract import pdf_blocks, pdf_figures, pdf_furniture, pdf_grid, pdf_info, pdf_layout
 from streams.extract.outcome import Draft, Request
 from streams.extract.pdf_blocks import Item
 from streams.extract.pdf_grid import RuledTable
 from streams.extract.pdf_lines import Frame, Line, PageLines, page_lines
-from streams.extract.tools.mupdf import VERSION, Field, Note, PageError, PageRead, Pdf, open_pdf
+from streams.extract.tools.mupdf import VERSION, Box, Field, Note, PageError, PageRead, Pdf, Word, open_pdf
 from streams.records import Block, BlockKind, BlockSource, Cell, Dropped, Method, Page, Table
 
 __all__ = ["VERSION", "extract"]
@@ -30,6 +30,7 @@ class _Work(msgspec.Struct, kw_only=True):
 
     pages: list[PageLines] = []
     tables: list[list[RuledTable]] = []  # by page
+    figures: list[list[str]] = []
     notes: list[list[Note]] = []
     fields: list[list[Field]] = []
     rotations: list[int] = []
@@ -115,6 +116,7 @@ def _read(pdf: Pdf) -> _Work:
             )  # fmt: skip
         lines = page_lines(page, number)
         tables = _ruled(pdf, page, lines, work)
+        figures = _figures(page, lines)
         for _, group in lines.groups:
             for line in group:
                 if "-" in line.text:
@@ -124,6 +126,7 @@ def _read(pdf: Pdf) -> _Work:
         work.dropped.update(lines.dropped)
         work.pages.append(lines)
         work.tables.append(tables)
+        work.figures.append(figures)
         work.notes.append(page.notes)
         work.fields.append(page.fields)
         work.rotations.append(page.rotation)
@@ -132,7 +135,7 @@ def _read(pdf: Pdf) -> _Work:
 
 
 def _ruled(pdf: Pdf, page: PageRead, lines: PageLines, work: _Work) -> list[RuledTable]:
-    """Tables of a page; a placeholder takes the place of their lines."""
+    """Tables of a page; a line that stands for it takes the place of each one's text."""
     if not lines.groups:
         return []
     frame, group = lines.groups[0]
@@ -140,37 +143,76 @@ def _ruled(pdf: Pdf, page: PageRead, lines: PageLines, work: _Work) -> list[Rule
     if not grids or len(grids) > _MOST_GRIDS:
         return []
     try:
-        words = pdf.words(lines.number)
+        words = _seen_words(pdf.words(lines.number), lines)
     except PageError:
         work.warn("page_failed")
         return []
-    tables = []
+    tables: list[RuledTable] = []
     for grid in grids:
         table = pdf_grid.fill(grid, words, group, frame)
-        if table is None:
-            continue
-        u0, v0, u1, v1 = table.box
-        inside = [line for line in group if u0 <= (line.u0 + line.u1) / 2 <= u1 and v0 <= _middle(line) <= v1]
-        size = min((line.size for line in inside), default=10.0)
-        gone = {id(line) for line in inside}
-        group[:] = [line for line in group if id(line) not in gone]
-        group.append(
-            Line("", u0, v0, u1, v1, v0 + size, size, False, False, False, table=len(tables))  # noqa: FBT003
-        )
-        tables.append(table)
+        if table is not None:
+            _replace(lines, table.box, [line for line in group if _is_inside(line, table.box)], table=len(tables))
+            tables.append(table)
     return tables
 
 
-def _middle(line: Line) -> float:
-    return (line.v0 + line.v1) / 2
+def _seen_words(words: list[Word], lines: PageLines) -> list[Word]:
+    """Words of a page without those that its lines leave out; a line of another direction is one word."""
+    frame, main = lines.groups[0]
+    turned = [
+        Word(other.shown((line.u0, line.v0, line.u1, line.v1)), line.text)
+        for other, group in lines.groups[1:]
+        for line in group
+    ]
+    if not turned and not lines.dropped:
+        return words
+    kept = [line for line in main if not line.solid]
+    seen = []
+    for word in words:
+        u0, v0, u1, v1 = frame.inside(word.box)
+        u, v = (u0 + u1) / 2, (v0 + v1) / 2
+        if any(line.u0 - 1 <= u <= line.u1 + 1 and line.v0 <= v <= line.v1 for line in kept):
+            seen.append(word)
+    return seen + turned
+
+
+def _replace(lines: PageLines, box: Box, inside: list[Line], table: int = -1, figure: int = -1) -> None:
+    """Put one line in the place of all lines of the box, whatever their direction."""
+    frame, group = lines.groups[0]
+    size = min((line.size for line in inside), default=10.0)
+    gone = {id(line) for line in inside}
+    u0, v0, u1, v1 = box
+    stand_in = Line("", u0, v0, u1, v1, v0 + size, size, bold=False, italic=False, mono=False)
+    stand_in.table, stand_in.figure = table, figure
+    group[:] = [*(line for line in group if id(line) not in gone), stand_in]
+    x0, y0, x1, y1 = frame.shown(box)
+    for other, turned in lines.groups[1:]:
+        other_box = other.inside((x0, y0, x1, y1))
+        turned[:] = [line for line in turned if not _is_inside(line, other_box)]
+
+
+def _is_inside(line: Line, box: Box) -> bool:
+    u, v = (line.u0 + line.u1) / 2, (line.v0 + line.v1) / 2
+    return not line.solid and box[0] <= u <= box[2] and box[1] <= v <= box[3]
+
+
+def _figures(page: PageRead, lines: PageLines) -> list[str]:
+    """Labels of each captioned figure of a page; a line that stands for it takes their place."""
+    if not lines.groups:
+        return []
+    frame, group = lines.groups[0]
+    texts: list[str] = []
+    for box, labels in pdf_figures.find_figures(page, frame, list(group)):
+        rows = pdf_layout.rows(labels)
+        _replace(lines, box, labels, figure=len(texts))
+        texts.append("\n".join(row.text for row in rows))
+    return texts
 
 
 # --- tables ----------------------------------------------------------------------------------------------------------
 
 
-def _tables(
-    work: _Work, furniture: list[dict[int, BlockKind]]
-) -> tuple[list[Table], dict[tuple[int, int], int]]:
+def _tables(work: _Work, furniture: list[dict[int, BlockKind]]) -> tuple[list[Table], dict[tuple[int, int], int]]:
     """Tables of the document, and for each (page index, table of the page) that begins one, which it is."""
     tables: list[Table] = []
     begins: dict[tuple[int, int], int] = {}
@@ -179,7 +221,7 @@ def _tables(
         here = work.tables[index]
         body = [line for line in page.groups[0][1] if id(line) not in furniture[index]] if page.groups else []
         for number, table in enumerate(here):
-            first = not any(line.v0 < table.box[1] and line.table != number for line in body)
+            first = not any(line.v0 < table.box[1] - 1 and line.table != number for line in body)
             if before is not None and first and _goes_on(before, table):
                 tables[-1] = _appended(tables[-1], table, page.number)
             else:
@@ -193,7 +235,7 @@ def _tables(
                         cells=table.cells,
                     )
                 )
-            last = not any(line.v1 > table.box[3] and line.table != number for line in body)
+            last = not any(line.v1 > table.box[3] + 1 and line.table != number for line in body)
             before = table if last else None
         if not here and body:
             before = None
@@ -201,9 +243,7 @@ def _tables(
 
 
 def _goes_on(before: RuledTable, table: RuledTable) -> bool:
-    return before.n_cols == table.n_cols and all(
-        abs(a - b) <= 4.0 for a, b in zip(before.us, table.us, strict=True)
-    )
+    return before.n_cols == table.n_cols and all(abs(a - b) <= 4.0 for a, b in zip(before.us, table.us, strict=True))
 
 
 def _appended(table: Table, more: RuledTable, page: int) -> Table:
@@ -261,6 +301,8 @@ def _items(
             )
             for item in made:
                 if item.table is None:
+                    if item.figure is not None:
+                        item.text = work.figures[index][item.figure]
                     items.append(item)
                 elif (index, item.table) in first_parts:
                     item.table = first_parts[index, item.table]

@@ -8,15 +8,29 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from streams.extract.pdf_layout import CAPTION, MARKED, RAISED, Paragraph, is_caption, join, letters, paragraph_text
+from streams.extract.pdf_columns import is_right_to_left, letters
+from streams.extract.pdf_layout import (
+    CAPTION,
+    MARKED,
+    RAISED,
+    Paragraph,
+    is_caption,
+    is_table_caption,
+    join,
+    paragraph_text,
+)
 from streams.extract.tools.mupdf import Box
 from streams.records import BlockKind
 
 _FOOTNOTE = re.compile(r"(?P<marker>\d{1,3}(?=[\s.)])|[⁰¹²³⁴-⁹]{1,3}|[*∗]{1,3}|[†‡§])[.)]?\s*(?=\S)")
 _NUMBERED = re.compile(r"(?:\d+(?:\.\d+)*\.?|[IVX]+\.|[A-Z]\.)\s+\S")
 _HEADING_LETTERS = 200
+_FURTHEST = 80  # blocks between the two halves of a paragraph: figures with their labels, tables, notes
 _ENDS_OPEN = (",", ";", "-", "–", "—")
 _SENTENCE_END = (".", "!", "?", ":", "。", "！", "？", "”", '"')
+
+
+_StyleKey = tuple[float, bool, bool]  # size, bold, italic
 
 
 class Style(msgspec.Struct, frozen=True):
@@ -43,7 +57,9 @@ class Item(msgspec.Struct, kw_only=True):
     marker: str | None = None
     indent: float = 0.0
     raised: str = ""
+    open_ended: bool = False
     table: int | None = None
+    figure: int | None = None
 
 
 def body_style(paragraphs: Sequence[Paragraph]) -> Style:
@@ -90,9 +106,13 @@ def make_items(
             italic=all(row.italic for row in paragraph.rows),
             indent=first.u0,
             raised="".join(row.raised for row in paragraph.rows),
+            open_ended=paragraph.open_ended,
         )
-        if first.table >= 0:
-            item.kind, item.table, item.text = BlockKind.TABLE, first.table, ""
+        solid = paragraph.stands_for
+        if solid is not None and solid.table >= 0:
+            item.kind, item.table = BlockKind.TABLE, solid.table
+        elif solid is not None:
+            item.kind, item.figure = BlockKind.FIGURE, solid.figure
         elif id(paragraph) in notes:
             _mark(item, _FOOTNOTE.match(text), first.lead, BlockKind.FOOTNOTE)
         elif is_caption(text):
@@ -107,7 +127,7 @@ def make_items(
             item.kind = BlockKind.CODE
             item.text = "\n".join(row.text for row in paragraph.rows)
         items.append(item)
-    return [item for item in items if item.text or item.table is not None]
+    return [item for item in items if item.text or item.table is not None or item.figure is not None]
 
 
 def _mark(item: Item, match: re.Match[str] | None, lead: str, kind: BlockKind) -> None:
@@ -129,7 +149,7 @@ def _footnotes(paragraphs: Sequence[Paragraph], style: Style, height: float) -> 
         for paragraph in reversed(group):
             if paragraph.size > 0.93 * style.size or paragraph.first.v0 < 0.5 * height:
                 break
-            if paragraph.first.lead or _FOOTNOTE.match(paragraph.first.text):
+            if paragraph.first.lead.strip("\ufffd") or _FOOTNOTE.match(paragraph.first.text):
                 found.add(id(paragraph))
     return found
 
@@ -184,6 +204,7 @@ def join_over_breaks(items: list[Item], style: Style, keep_hyphen: Callable[[str
         else:
             before.text = join(before.text, item.text, keep_hyphen)
             before.raised += item.raised
+            before.open_ended = item.open_ended
     return kept
 
 
@@ -191,7 +212,7 @@ def _goes_on(item: Item, kept: list[Item], style: Style) -> Item | None:
     """The item that `item` is the rest of."""
     if item.kind is not BlockKind.PARAGRAPH or not item.text[:1].islower() or item.frame != 0:
         return None
-    for before in reversed(kept[-12:]):
+    for before in reversed(kept[-_FURTHEST:]):
         if item.page - before.page > 1:
             return None
         if before.kind not in (BlockKind.PARAGRAPH, BlockKind.LIST_ITEM) or before.size < 0.93 * style.size:
@@ -200,27 +221,41 @@ def _goes_on(item: Item, kept: list[Item], style: Style) -> Item | None:
             continue
         other_place = (before.page, before.region) != (item.page, item.region)
         same_type = abs(before.size - item.size) <= 0.06 * item.size
-        return before if other_place and same_type and not before.text.endswith(_SENTENCE_END) else None
+        ends_open = (before.open_ended or is_right_to_left(before.text)) and not before.text.endswith(_SENTENCE_END)
+        return before if other_place and same_type and ends_open else None
     return None
 
 
 def set_levels(items: Sequence[Item], outline: Mapping[str, int]) -> None:
     """Levels of headings by their style, larger and bolder above; the outline decides where it knows the heading."""
     headings = [item for item in items if item.kind is BlockKind.HEADING]
-    known: defaultdict[tuple[float, bool, bool], Counter[int]] = defaultdict(Counter)
+    known: defaultdict[_StyleKey, Counter[int]] = defaultdict(Counter)
     for item in headings:
-        known[_style_of(item)][outline.get(normal(item.text), 0)] += 1
+        known[_style_of(item)][outline.get(normal(item.text)) or _depth(item.text)] += 1
+    order = sorted(known, key=lambda key: (-key[0], not key[1], key[2]))
+    told = [_told(known[style]) for style in order]
+    levels: dict[_StyleKey, int] = {}
     level = 0
-    levels: dict[tuple[float, bool, bool], int] = {}
-    for style in sorted(known, key=lambda key: (-key[0], not key[1], key[2])):
-        told = Counter({value: count for value, count in known[style].items() if value})
-        level = min(told, key=lambda value: (-told[value], value)) if told else min(level + 1, 6)
+    for index, style in enumerate(order):
+        below = next((value for value in told[index + 1 :] if value), 6)
+        level = told[index] or max(1, min(level + 1, below))
         levels[style] = level
     for item in headings:
         item.level = outline.get(normal(item.text)) or levels[_style_of(item)]
 
 
-def _style_of(item: Item) -> tuple[float, bool, bool]:
+def _told(counts: Counter[int]) -> int:
+    """The level that the outline or the numbers give to at least half of the headings of a style; 0 for none."""
+    level, count = max(counts.items(), key=lambda entry: (entry[1], -entry[0]))
+    return level if count * 2 >= counts.total() else 0
+
+
+def _depth(text: str) -> int:
+    match = re.match(r"(?:chapter\s+|kapitel\s+)?(\d{1,3}(?:\.\d{1,3})*)\.?\s", text, re.IGNORECASE)
+    return min(6, match[1].count(".") + 1) if match else 0
+
+
+def _style_of(item: Item) -> _StyleKey:
     return round(item.size * 2) / 2, item.bold, item.italic
 
 
@@ -253,14 +288,16 @@ def find_title(items: Sequence[Item], style: Style) -> None:
 
 
 def bind(items: Sequence[Item]) -> dict[int, int]:
-    """Captions to the table that stands next to them, footnotes to the block that holds their mark."""
+    """Captions to the table or figure that stands next to them, footnotes to the block that holds their mark."""
     refs: dict[int, int] = {}
     taken: set[int] = set()
     for index, item in enumerate(items):
-        if item.kind is BlockKind.CAPTION and is_table_caption(item.text):
-            near = [index + 1, index - 1, index + 2, index - 2]
-            for other in near:
-                if 0 <= other < len(items) and other not in taken and items[other].kind is BlockKind.TABLE:
+        if item.kind is BlockKind.CAPTION:
+            above_first = is_table_caption(item.text)  # tables have their captions above, figures below
+            owner = BlockKind.TABLE if above_first else BlockKind.FIGURE
+            for step in (1, -1, 2, -2) if above_first else (-1, 1, -2, 2):
+                other = index + step
+                if 0 <= other < len(items) and other not in taken and items[other].kind is owner:
                     refs[index] = other
                     taken.add(other)
                     break
@@ -279,11 +316,6 @@ def _has_mark(item: Item, mark: str) -> bool:
     if f" {mark} " in item.raised:
         return True
     return (mark[0] in RAISED or not mark.isdigit()) and mark in item.text
-
-
-def is_table_caption(text: str) -> bool:
-    """Whether a caption is that of a table."""
-    return re.match(r"(?:tab|exhibit|таблица)", text, re.IGNORECASE) is not None
 
 
 def caption_parts(text: str) -> tuple[str | None, str]:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from streams.extract.pdf_layout import is_caption
 from streams.extract.pdf_lines import Line, PageLines
 from streams.records import BlockKind
 
@@ -15,9 +16,10 @@ _ZONE = 0.13  # share of the page's height at its top and at its foot where furn
 _OUTER_ROWS = 4
 _SAME_PLACE = 4.0  # points
 _DIGITS = re.compile(r"\d+")
+_LETTER = re.compile(r"[^\W\d_]")
 _PAGE_NUMBER = re.compile(
     r"[-–—\[(|]?\s*(?:(?:page|seite|p\.|pag\.|página|pagina|strana|str\.|стр\.)\s*)?"
-    r"(?P<value>\d{1,5}|[ivxlc]{1,7})(?:\s*(?:/|of|von|de|di|z|ze|из)\s*\d{1,5})?\s*[-–—\])|]?",
+    r"(?P<value>(?:[A-Z]?\d{1,3}[-–])?\d{1,5}|[ivxlc]{1,7})(?:\s*(?:/|of|von|de|di|z|ze|из)\s*\d{1,5})?\s*[-–—\])|]?",
     re.IGNORECASE,
 )
 
@@ -47,6 +49,8 @@ def find_furniture(pages: Sequence[PageLines]) -> list[dict[int, BlockKind]]:
         by_text[spot.top, spot.signature].append(spot)
     for (_, signature), group in by_text.items():
         counting = _PAGE_NUMBER.fullmatch(signature.replace("#", "1")) is not None
+        if not counting and not _LETTER.search(signature):
+            continue  # numbers of sections or rows of figures
         for spot in group:
             if _repeats(spot, group, counting) or (counting and spot.alone and spot.row == 0):
                 chosen[id(spot.line)] = spot
@@ -88,8 +92,10 @@ def _repeats(spot: Spot, group: list[Spot], counting: bool) -> bool:
 
 
 def _value(spot: Spot) -> int:
-    match = _DIGITS.search(spot.line.text)
-    return int(match.group()[:6]) if match else -1 - spot.page * 7
+    """The page number that the line tells; one that goes with no other where it tells none."""
+    match = _PAGE_NUMBER.fullmatch(spot.line.text)
+    digits = _DIGITS.findall(match["value"]) if match else []
+    return int(digits[-1]) if digits else -1 - spot.page * 7
 
 
 def _spots(index: int, page: PageLines) -> list[Spot]:
@@ -100,12 +106,12 @@ def _spots(index: int, page: PageLines) -> list[Spot]:
             zone = [
                 line
                 for line in lines
-                if line.table < 0 and (line.v1 <= height * _ZONE if top else line.v0 >= height * (1 - _ZONE))
+                if not line.solid
+                and not is_caption(line.text)
+                and (line.v1 <= height * _ZONE if top else line.v0 >= height * (1 - _ZONE))
             ]
             zone.sort(key=lambda line: (line.base if top else -line.base, line.u0))
-            edges = sorted(
-                ((line.v0, line.v1) for line in lines), key=lambda edge: edge[0] if top else -edge[1]
-            )
+            edges = sorted(((line.v0, line.v1) for line in lines), key=lambda edge: edge[0] if top else -edge[1])
             row = -1
             base: float | None = None
             for line in zone:

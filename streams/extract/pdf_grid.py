@@ -6,7 +6,8 @@ Only a clear grid counts: at least two rows and two columns. Everything else sta
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -40,6 +41,7 @@ class Grid(msgspec.Struct, kw_only=True):
     vs: list[float]
     below: list[list[bool]]  # [i][col]: rule i (of vs) is drawn over column col
     beside: list[list[bool]]  # [j][row]: rule j (of us) is drawn along row
+    spans: list[tuple[int, int, int, int]] = []  # row, col, rows, cols of each cell
 
     @property
     def box(self) -> Box:
@@ -153,9 +155,12 @@ def _grid(across: list[Rule], down: list[Rule]) -> Grid | None:
     us, vs = sorted(us + open_sides), sorted(vs + open_ends)
     if len(us) < 3 or len(vs) < 3 or (len(us) - 1) * (len(vs) - 1) > _MOST_CELLS:
         return None
-    below = [[v in open_ends or _drawn(across, v, a, b) for a, b in pairwise(us)] for v in vs]
-    beside = [[u in open_sides or _drawn(down, u, a, b) for a, b in pairwise(vs)] for u in us]
-    return Grid(us=us, vs=vs, below=below, beside=beside)
+    by_v, by_u = _by_position(across, vs), _by_position(down, us)
+    below = [[v in open_ends or _drawn(by_v[i], a, b) for a, b in pairwise(us)] for i, v in enumerate(vs)]
+    beside = [[u in open_sides or _drawn(by_u[j], a, b) for a, b in pairwise(vs)] for j, u in enumerate(us)]
+    grid = Grid(us=us, vs=vs, below=below, beside=beside)
+    grid.spans = _spans(grid)
+    return grid if len(grid.spans) >= 4 and _is_regular(grid.spans, len(vs) - 1, len(us) - 1) else None
 
 
 def _positions(values: list[float]) -> list[float]:
@@ -166,24 +171,21 @@ def _positions(values: list[float]) -> list[float]:
     return found
 
 
-def _drawn(rules: list[Rule], at: float, low: float, high: float) -> bool:
-    length = sum(
-        max(0.0, min(rule.high, high) - max(rule.low, low)) for rule in rules if abs(rule.at - at) <= _NEAR
-    )
+def _by_position(rules: list[Rule], positions: list[float]) -> list[list[Rule]]:
+    return [[rule for rule in rules if abs(rule.at - at) <= _NEAR] for at in positions]
+
+
+def _drawn(rules: list[Rule], low: float, high: float) -> bool:
+    length = sum(min(rule.high, high) - max(rule.low, low) for rule in rules if rule.high > low and rule.low < high)
     return length >= 0.6 * (high - low)
 
 
 def fill(grid: Grid, words: Sequence[Word], lines: Sequence[TextLine], frame: Frame) -> RuledTable | None:
     """The table of a grid; None when it holds next to nothing, so that no text disappears into a frame."""
-    spans = _spans(grid)
-    if spans is None:
-        return None
+    spans = grid.spans
     contents: defaultdict[tuple[int, int], list[tuple[float, float, float, str]]] = defaultdict(list)
     owner = {
-        (row + r, col + c): (row, col)
-        for row, col, height, width in spans
-        for r in range(height)
-        for c in range(width)
+        (row + r, col + c): (row, col) for row, col, height, width in spans for r in range(height) for c in range(width)
     }
     for word in words:
         u0, v0, u1, v1 = frame.inside(word.box)
@@ -196,12 +198,15 @@ def fill(grid: Grid, words: Sequence[Word], lines: Sequence[TextLine], frame: Fr
         Cell(row=row, col=col, row_span=height, col_span=width, text="\n".join(_rows_of(contents[row, col])))
         for row, col, height, width in spans
     ]
-    if not _is_clear(cells, len(grid.vs) - 1, len(grid.us) - 1):
-        return None
+    if any(cell.row_span >= 4 and cell.text.count("\n") >= 3 for cell in cells):
+        return None  # a tall cell that holds a text: a form, or a page laid out with rules
     cells, places = _with_rows_split(cells, contents, grid.vs)
     cells, places, us = _without_empty(cells, places, grid.us)
     filled = [cell for cell in cells if cell.text]
     if len(places) < 2 or len(us) < 3 or len(filled) < 3 or len({cell.col for cell in filled}) < 2:
+        return None
+    full = sum(sum(cell.row == row for cell in filled) >= 2 for row in range(len(places)))
+    if full < 0.4 * len(places):
         return None
     header_rows = _header_rows(cells, places, lines)
     cells, places, header_rows = _with_heads_joined(cells, places, header_rows)
@@ -209,28 +214,24 @@ def fill(grid: Grid, words: Sequence[Word], lines: Sequence[TextLine], frame: Fr
         msgspec.structs.replace(cell, text=" ".join(cell.text.split("\n")), header=cell.row < header_rows)
         for cell in sorted(cells, key=lambda item: (item.row, item.col))
     ]
-    return RuledTable(
-        box=grid.box, us=us, cells=cells, n_rows=len(places), n_cols=len(us) - 1, header_rows=header_rows
-    )
+    return RuledTable(box=grid.box, us=us, cells=cells, n_rows=len(places), n_cols=len(us) - 1, header_rows=header_rows)
 
 
-def _is_clear(cells: list[Cell], n_rows: int, n_cols: int) -> bool:
-    """Whether it is a table and not a form: most rows have one cell in each column, and no tall cell holds a text."""
-    if any(cell.row_span >= 4 and cell.text.count("\n") >= 3 for cell in cells):
-        return False
-    wide: Counter[int] = Counter()
-    for cell in cells:
-        if cell.col_span not in (1, n_cols):
-            for row in range(cell.row, cell.row + cell.row_span):
-                wide[row] += 1
-    return sum(wide[row] == 0 for row in range(n_rows)) >= 0.5 * n_rows
+def _is_regular(spans: list[tuple[int, int, int, int]], n_rows: int, n_cols: int) -> bool:
+    """Whether most rows have one cell in each column, or one over all: a table, and no form or chart."""
+    uneven: set[int] = set()
+    for row, _, height, width in spans:
+        if width not in (1, n_cols):
+            uneven.update(range(row, row + height))
+    return 2 * len(uneven) <= n_rows
 
 
 def _slot(edges: list[float], at: float) -> int | None:
-    return next((index for index, (low, high) in enumerate(pairwise(edges)) if low <= at < high), None)
+    index = bisect_right(edges, at) - 1
+    return index if 0 <= index < len(edges) - 1 else None
 
 
-def _spans(grid: Grid) -> list[tuple[int, int, int, int]] | None:
+def _spans(grid: Grid) -> list[tuple[int, int, int, int]]:
     """(row, col, rows, cols) of each cell: fields without a rule between them are one, where they make a rectangle."""
     n_rows, n_cols = len(grid.vs) - 1, len(grid.us) - 1
     taken: set[tuple[int, int]] = set()
@@ -240,18 +241,18 @@ def _spans(grid: Grid) -> list[tuple[int, int, int, int]] | None:
             if (row, col) in taken:
                 continue
             width = 1
-            while (
-                col + width < n_cols and not grid.beside[col + width][row] and (row, col + width) not in taken
-            ):
+            while col + width < n_cols and not grid.beside[col + width][row] and (row, col + width) not in taken:
                 width += 1
             height = 1
-            while row + height < n_rows and not any(grid.below[row + height][col : col + width]) and not any(
-                grid.beside[c][row + height] for c in range(col + 1, col + width)
+            while (
+                row + height < n_rows
+                and not any(grid.below[row + height][col : col + width])
+                and not any(grid.beside[c][row + height] for c in range(col + 1, col + width))
             ):
                 height += 1
             taken.update((row + r, col + c) for r in range(height) for c in range(width))
             found.append((row, col, height, width))
-    return found if len(found) >= 4 else None
+    return found
 
 
 def _rows_of(words: list[tuple[float, float, float, str]]) -> list[str]:
@@ -356,9 +357,7 @@ def _is_bold(place: Place, lines: Sequence[TextLine]) -> bool:
     return bool(inside) and all(inside)
 
 
-def _with_heads_joined(
-    cells: list[Cell], places: list[Place], header_rows: int
-) -> tuple[list[Cell], list[Place], int]:
+def _with_heads_joined(cells: list[Cell], places: list[Place], header_rows: int) -> tuple[list[Cell], list[Place], int]:
     """Header rows that no rule divides are the lines of one header row."""
     if header_rows < 2 or len({place[0] for place in places[:header_rows]}) > 1:
         return cells, places, header_rows
@@ -370,8 +369,6 @@ def _with_heads_joined(
         msgspec.structs.replace(parts[0], row=0, text=" ".join(cell.text for cell in parts if cell.text))
         for parts in heads.values()
     ]
-    below = [
-        msgspec.structs.replace(cell, row=cell.row - header_rows + 1) for cell in cells if cell.row >= header_rows
-    ]
+    below = [msgspec.structs.replace(cell, row=cell.row - header_rows + 1) for cell in cells if cell.row >= header_rows]
     band, top, _ = places[0]
     return joined + below, [(band, top, places[header_rows - 1][2]), *places[header_rows:]], 1

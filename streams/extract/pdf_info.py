@@ -10,8 +10,8 @@ _DATE = re.compile(
     r"(?:(?P<zone>[Zz+\-])(?:(?P<zone_hour>\d{2})'?(?P<zone_minute>\d{2})?'?)?)?'?"
 )
 _NO_TITLE = re.compile(
-    r"untitled.*|unbenannt.*|sans titre.*|document\d*|microsoft (word|powerpoint|excel) - .*|.*\.(docx?|pdf|indd|tex|dvi|"
-    r"qxd|fm|rtf|xlsx?|pptx?|odt|cdr|ps)|[\W\d_]*|slide \d+|powerpoint.*",
+    r"untitled.*|unbenannt.*|sans titre.*|document\d*|microsoft (word|powerpoint|excel) - .*"
+    r"|.*\.(docx?|pdf|indd|tex|dvi|qxd|fm|rtf|xlsx?|pptx?|odt|cdr|ps)|[\W\d_]*|slide \d+|powerpoint.*",
     re.IGNORECASE,
 )
 _EARLIEST = 1900  # nothing on paper was dated by a computer before

@@ -25,6 +25,8 @@ _LIGATURES = {
 }
 _SPACES = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\t]")
 _NOTHING = re.compile("[\x00-\x08\x0b-\x1f\x7f\u200b\u2060\ufeff]")
+_COMBINING = {"¨": "\u0308", "´": "\u0301", "ˆ": "\u0302", "˜": "\u0303", "ˇ": "\u030c", "˚": "\u030a"}
+_ACCENT = re.compile("([¨´ˆ˜ˇ˚])([A-Za-zıȷ])")
 _PRIVATE_BULLETS = {  # Symbol and Wingdings
     "\uf0b7": "•",
     "\uf0a7": "▪",
@@ -92,6 +94,12 @@ class Line(msgspec.Struct, gc=False):
     raised: str = ""  # the raised marks inside, each between blanks
     ocr: bool = False
     table: int = -1  # stands for a table: its index on the page
+    figure: int = -1  # stands for a figure: its index on the page
+
+    @property
+    def solid(self) -> bool:
+        """Whether it stands for something that is no line of text."""
+        return self.table >= 0 or self.figure >= 0
 
 
 class PageLines(msgspec.Struct, kw_only=True):
@@ -103,13 +111,8 @@ class PageLines(msgspec.Struct, kw_only=True):
     groups: list[tuple[Frame, list[Line]]]
     image_area: float
     ocr: bool = False  # the text is the recognised text of a picture
+    characters: int = 0  # without white space
     dropped: Counter[str] = msgspec.field(default_factory=Counter)
-
-    @property
-    def characters(self) -> int:
-        return sum(
-            len("".join(line.text.split())) + len(line.lead.strip()) for _, lines in self.groups for line in lines
-        )
 
 
 def page_lines(page: PageRead, number: int) -> PageLines:
@@ -142,6 +145,7 @@ def page_lines(page: PageRead, number: int) -> PageLines:
         groups=groups,
         image_area=area,
         ocr=ocr and bool(groups),
+        characters=sum(_count(line.text) + len(line.lead) for _, lines in groups for line in lines),
         dropped=dropped,
     )
 
@@ -182,7 +186,16 @@ def clean(text: str) -> str:
     for private, bullet in _PRIVATE_BULLETS.items():
         if private in text:
             text = text.replace(private, bullet)
+    if _ACCENT.search(text):
+        text = _ACCENT.sub(_accented, text)
     return unicodedata.normalize("NFC", text)
+
+
+def _accented(match: re.Match[str]) -> str:
+    """TeX prints "ï" as a diaeresis and a dotless i."""
+    letter = {"ı": "i", "ȷ": "j"}.get(match[2], match[2])
+    composed = unicodedata.normalize("NFC", letter + _COMBINING[match[1]])
+    return composed if len(composed) == 1 else match[0]
 
 
 def _count(text: str) -> int:
@@ -196,9 +209,7 @@ def _turn(direction: tuple[float, float]) -> int:
     return 90 if dy > 0 else 270
 
 
-def _shown_spans(
-    raw: RawLine, page: PageRead, ocr: bool, backgrounds: list[Box], dropped: Counter[str]
-) -> list[Span]:
+def _shown_spans(raw: RawLine, page: PageRead, ocr: bool, backgrounds: list[Box], dropped: Counter[str]) -> list[Span]:
     kept: list[Span] = []
     for span in raw.spans:
         if not span.text.strip():
@@ -209,15 +220,20 @@ def _shown_spans(
         x, y = (x0 + x1) / 2, (y0 + y1) / 2
         if not (0 <= x <= page.width and 0 <= y <= page.height):
             dropped["off_page_text"] += _count(span.text)
-        elif not span.visible and not ocr:
-            dropped["invisible_text"] += _count(span.text)
-        elif span.visible and span.color >= _WHITE and _is_white(span.color) and not _under(x, y, backgrounds):
+        elif _is_unseen(span, x, y, ocr, backgrounds):
             dropped["invisible_text"] += _count(span.text)
         else:
             kept.append(span)
     while kept and not kept[-1].text.strip():
         kept.pop()
     return kept
+
+
+def _is_unseen(span: Span, x: float, y: float, ocr: bool, backgrounds: list[Box]) -> bool:
+    """Whether nobody sees the text at (x, y): not painted and no recognised text of a picture, or white on white."""
+    if not span.visible:
+        return not ocr
+    return _is_white(span.color) and not _under(x, y, backgrounds)
 
 
 def _is_white(color: int) -> bool:

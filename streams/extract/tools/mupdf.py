@@ -266,9 +266,9 @@ class _Placement:
         return a * dx + c * dy, b * dx + d * dy
 
     def box(self, box: Any) -> Box:
-        x0, y0, x1, y1 = (float(value) for value in box)
+        x0, y0, x1, y1 = box
         if self._matrix is None:
-            return x0, y0, x1, y1
+            return float(x0), float(y0), float(x1), float(y1)
         (ax, ay), (bx, by) = self.point(x0, y0), self.point(x1, y1)
         return min(ax, bx), min(ay, by), max(ax, bx), max(ay, by)
 
@@ -328,7 +328,8 @@ def _annotations(page: Any, place: _Placement) -> tuple[list[Note], list[Field],
         kind = widget.field_type_string
         if kind in ("Button", "PushButton", "Signature") or value in (None, "", False, "Off"):
             continue
-        name = str(widget.field_label or widget.field_name or "").strip()
+        # the label is what a reader is told; of a name like "form.page[0].city[0]" the last part says most
+        name = str(widget.field_label or "").strip() or str(widget.field_name or "").split(".")[-1].split("[")[0]
         shown = "\n".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
         if shown.strip():
             fields.append(Field(name, shown.strip(), place.box(widget.rect)))

@@ -1,0 +1,160 @@
+"""Columns: where lines stand side by side again and again, and which lines lie across them."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from bisect import bisect_left
+from collections import Counter
+from statistics import median
+
+from streams.extract.pdf_lines import Line
+
+_COLUMN_LETTERS = 14  # letters in a typical line of a column; shorter ones are cells or labels
+_SIDE_BY_SIDE = 3  # lines of two columns that stand beside each other, at least
+
+
+_MARKER = re.compile(
+    r"(?:[•‣◦▪●○■□–—−*·➢✓✔►▶❖o\ufffd\-]|\(?\d{1,3}[.)]|\(?[a-z][.)]|\([A-Z]\)|\(?[ivx]{1,5}[.)]|\[\d{1,3}\])$"
+)
+
+
+def regions(lines: list[Line]) -> list[list[Line]]:
+    """Lines of each single column, columns and full-width lines in reading order.
+
+    An XY-cut driven by evidence: a gutter is where lines stand side by side again and again, and lines that cross it
+    cut the page into bands, so that neither a title nor aligned paragraph gaps interleave the columns.
+    """
+    split = _gutter(lines)
+    if split is None:
+        return [lines] if lines else []
+    gutter, loose = split
+    found: list[list[Line]] = []
+    band: list[Line] = []
+    crossing: list[Line] = []
+    for line in sorted(lines, key=lambda item: (item.v0 + item.v1, item.u0)):
+        if (line.u0 < gutter - 1 and line.u1 > gutter + 1) or id(line) in loose:
+            found += _sides(band, gutter)
+            band = []
+            crossing.append(line)
+        else:
+            if crossing and not _shares_row(line, crossing):
+                found += regions(crossing)
+                crossing = []
+            (crossing if crossing else band).append(line)
+    found += regions(crossing) if crossing else []
+    found += _sides(band, gutter)
+    return found
+
+
+def _shares_row(line: Line, others: list[Line]) -> bool:
+    return any(abs(line.base - other.base) < 0.3 * min(line.size, other.size) for other in others[-4:])
+
+
+def _sides(band: list[Line], gutter: float) -> list[list[Line]]:
+    if not band:
+        return []
+    left = [line for line in band if line.u0 + line.u1 < 2 * gutter]
+    right = [line for line in band if line.u0 + line.u1 >= 2 * gutter]
+    if not left or not right:
+        return regions(left or right)
+    sides = (right, left) if is_right_to_left("".join(line.text for line in band)) else (left, right)
+    return [region for side in sides for region in regions(side)]
+
+
+def _gutter(lines: list[Line]) -> tuple[float, set[int]] | None:
+    """The u between two columns, and the identities of lines above or below them that are rows of a table.
+
+    None where there are no columns.
+    """
+    texts = [line for line in lines if not line.solid]
+    if len(texts) < 2 * _SIDE_BY_SIDE:
+        return None
+    pairs = _pairs(texts)
+    wordy = [(a, b) for a, b in pairs if _is_wordy(a) and _is_wordy(b)]
+    votes: Counter[int] = Counter(round(right.u0 / 3) for _, right in wordy)
+    best: tuple[int, int, int] | None = None
+    answer: tuple[float, set[int]] | None = None
+    for place, count in sorted(votes.items(), key=lambda item: (-item[1], item[0]))[:6]:
+        if count < 2:
+            continue
+        edge = min(right.u0 for _, right in wordy if round(right.u0 / 3) == place) - 0.5
+        beside = [(a, b) for a, b in wordy if a.u1 <= edge + 1 and b.u0 >= edge - 1]
+        if len({id(a) for a, _ in beside}) < _SIDE_BY_SIDE or len({id(b) for _, b in beside}) < _SIDE_BY_SIDE:
+            continue
+        top, foot = min(a.v0 for a, _ in beside), max(max(a.v1, b.v1) for a, b in beside)
+        cells = [pair for pair in pairs if pair[0].u1 <= edge + 1 and pair[1].u0 >= edge - 1]
+        within = [(a, b) for a, b in cells if a.v1 > top and a.v0 < foot]
+        if not (_is_column([a for a, _ in within]) and _is_column([b for _, b in within])):
+            continue
+        loose = _on_rows_of([a for a, _ in cells if a.v1 <= top or a.v0 >= foot], texts)
+        crossing = sum(line.u0 < edge - 1 and line.u1 > edge + 1 for line in lines)
+        score = (len(beside) - 2 * crossing, len(beside), -place)
+        if best is None or score > best:
+            best = score
+            answer = edge - min(b.u0 - a.u1 for a, b in beside) / 2, loose
+    return answer
+
+
+def _on_rows_of(cells: list[Line], lines: list[Line]) -> set[int]:
+    """Identities of all lines on the rows of these cells."""
+    found: set[int] = set()
+    for cell in cells:
+        found.update(id(line) for line in lines if cell.v0 <= (line.v0 + line.v1) / 2 <= cell.v1)
+    return found
+
+
+def _is_wordy(line: Line) -> bool:
+    return letters(line.text) >= _COLUMN_LETTERS * 0.7 or wide(line.text) >= _COLUMN_LETTERS / 2
+
+
+def _pairs(lines: list[Line]) -> list[tuple[Line, Line]]:
+    """Each line with its next neighbour to the right, where the white space between them is no word space."""
+    by_top = sorted(lines, key=lambda line: line.v0)
+    tops = [line.v0 for line in by_top]
+    tallest = max(line.v1 - line.v0 for line in lines)
+    pairs = []
+    for line in by_top:
+        middle = (line.v0 + line.v1) / 2
+        nearest: Line | None = None
+        for other in by_top[bisect_left(tops, middle - tallest) :]:
+            if other.v0 > middle:
+                break
+            if (
+                other.v1 >= middle
+                and other.u0 >= line.u1 + 0.8 * line.size
+                and (nearest is None or other.u0 < nearest.u0)
+            ):
+                nearest = other
+        if nearest is not None and not _is_marker(line):
+            pairs.append((line, nearest))
+    return pairs
+
+
+def _is_column(lines: list[Line]) -> bool:
+    return (
+        median(letters(line.text) for line in lines) >= _COLUMN_LETTERS
+        and sum(any(c.isalpha() or c == "\ufffd" for c in line.text) for line in lines) > 0.7 * len(lines)
+    ) or median(wide(line.text) for line in lines) >= _COLUMN_LETTERS / 2
+
+
+def letters(text: str) -> int:
+    """Number of characters without blanks."""
+    return len(text) - text.count(" ")
+
+
+def wide(text: str) -> int:
+    """Number of full-width (East Asian) characters."""
+    return sum(unicodedata.east_asian_width(c) in "WF" for c in text) if not text.isascii() else 0
+
+
+def _is_marker(line: Line) -> bool:
+    return len(line.text) <= 5 and (not line.text or _MARKER.match(line.text) is not None)
+
+
+def is_right_to_left(text: str) -> bool:
+    """Whether most letters are of a script that runs from right to left."""
+    if text.isascii():
+        return False
+    right = sum(unicodedata.bidirectional(c) in ("R", "AL") for c in text)
+    return right * 2 > sum(c.isalpha() for c in text)
