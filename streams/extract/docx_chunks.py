@@ -81,7 +81,9 @@ def _html(data: bytes, encoding: str) -> Draft | None:
     """What the HTML extractor makes of the chunk; null where it is not installed."""
     try:
         extractor = importlib.import_module("streams.extract.html")
-    except ModuleNotFoundError:
+    except ModuleNotFoundError as error:
+        if error.name != "streams.extract.html":
+            raise
         return None
     detection = Detection(media_type="text/html", detected_by="altchunk", encoding=encoding, encoding_source="http")
     with tempfile.NamedTemporaryFile() as file:

@@ -295,7 +295,7 @@ def parse_xml(data: bytes, part: str) -> etree._Element:
 def w3c_date(text: str | None) -> tuple[str | None, bool]:
     """A W3CDTF date of the core properties as ISO 8601 in UTC, and whether it was there but impossible.
 
-    A time without a zone is taken as UTC, as Office writes it. The zero of Windows' calendar (1601) is no date.
+    Of a time without a zone only the date is sure. The zero of Windows' calendar (1601) is no date.
     """
     text = (text or "").strip()
     if not text:
@@ -307,8 +307,8 @@ def w3c_date(text: str | None) -> tuple[str | None, bool]:
         return None, True
     if aware.year < 1900:
         return None, True
-    if re.fullmatch(r"\d{4}-\d{2}-\d{2}", text):
-        return text, False
+    if parsed.tzinfo is None:
+        return parsed.date().isoformat(), False
     return aware.replace(microsecond=0).isoformat().replace("+00:00", "Z"), False
 
 

@@ -338,6 +338,24 @@ def test_imported_chunk_is_read_in_its_place(tmp_path: Path, name: str, content:
     assert texts(read(path)) == ["Before", "First part.", "Second part.", "After"]
 
 
+def test_imported_web_page_keeps_its_structure_and_encoding(tmp_path: Path) -> None:
+    page = "<html><body><h1>Prix</h1><p>Le café coûte 2 €.</p></body></html>".encode("cp1252")
+    mhtml = (
+        b"MIME-Version: 1.0\r\nContent-Type: multipart/related; boundary=b\r\n\r\n--b\r\n"
+        b"Content-Type: text/html; charset=windows-1252\r\nContent-Transfer-Encoding: 8bit\r\n\r\n"
+        + page
+        + b"\r\n--b--\r\n"
+    )
+    body = '<w:altChunk r:id="x"/>'
+    path = make(tmp_path / "a", body, parts={"word/x.mht": mhtml}, related={"x": ("aFChunk", "x.mht")})
+    draft = read(path)
+    assert [(block.kind, block.text) for block in draft.blocks] == [
+        (BlockKind.HEADING, "Prix"),
+        (BlockKind.PARAGRAPH, "Le café coûte 2 €."),
+    ]
+    assert "altchunk_not_read" not in draft.warnings
+
+
 def test_imported_document_brings_its_tables_and_notes(tmp_path: Path) -> None:
     inner = make(tmp_path / "inner", table(table_row("a", "b"), table_row("c", "d"))).read_bytes()
     body = table(table_row("1", "2"), table_row("3", "4")) + '<w:altChunk r:id="x"/>'
