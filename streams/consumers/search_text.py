@@ -10,7 +10,8 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-from streams.records import FURNITURE, Block, CanonBody
+from streams.extract.render import shown
+from streams.records import Block, CanonBody
 
 PASSAGE_CHARACTERS = 1200
 """A passage is about a paragraph or two: small enough to be shown, large enough for words that belong together."""
@@ -56,9 +57,9 @@ def passages(body: CanonBody) -> list[Passage]:
             found.append(Passage(*place, "\n".join(texts)))
             texts.clear()
 
-    for block in body.blocks:
+    for block in shown(body):
         text = block.text.replace("\0", "").strip()  # as it will be stored, so that it can be taken out again
-        if not text or block.hidden or block.kind in FURNITURE:
+        if not text:
             continue
         here = (_section(block), block.page)
         for piece in _pieces(text):
