@@ -35,7 +35,7 @@ _ISO_2022_JP = re.compile(rb"\x1b\$[@B][\x21-\x7e]{2,}\x1b\([BJ]")
 
 
 class Encoding(msgspec.Struct, frozen=True, kw_only=True):
-    """The encoding of a text, who said so, and how sure that is (0..1); `judged`: how well it reads, where that decided."""
+    """The encoding of a text, who said so, how sure that is (0..1); `judged`: how well it reads, where that decided."""
 
     name: str
     source: str  # bom, http, xml, meta, detected, default
@@ -134,6 +134,8 @@ def _survey(path: Path, size: int) -> _Survey:
             text = chunk.decode("utf-8", "replace")
             seen.bad += text.count("\ufffd")
             seen.good += sum(1 for c in text[:200_000] if c > "\x7f" and c != "\ufffd")
+            if seen.bad > 1000 and seen.bad * 20 > seen.good:
+                break  # no UTF-8 with some damage, but another encoding
     return seen
 
 

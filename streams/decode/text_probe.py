@@ -21,9 +21,9 @@ def _words(text: str) -> list[str]:
 
 HTML_TAGS = frozenset(
     _words(
-        "html head body title meta link script style base table tr td th thead tbody div span p br hr h1 h2 h3 h4 h5 h6 a "
-        "ul ol li dl dt dd img form input center font b i em strong section article main nav header footer aside pre code "
-        "blockquote iframe frameset noscript template"
+        "html head body title meta link script style base table tr td th thead tbody div span p br hr h1 h2 h3 h4 h5 h6 "
+        "a ul ol li dl dt dd img form input center font b i em strong section article main nav header footer aside pre "
+        "code blockquote iframe frameset noscript template"
     )
 )
 _MARKDOWN_NAMES = (".md", ".markdown", ".mkd", ".mdown", ".mdwn")
@@ -46,6 +46,7 @@ _PLAIN_NAMES = (
     ".tex",
 )
 
+_DEEP_JSON = re.compile(r'[\[{\s]+(?:"|-?\d|true\b|false\b|null\b|\]|\})')
 _PROLOG = re.compile(r"\s*(?:<\?[^>]*\?>\s*|<!--.*?-->\s*)*", re.DOTALL)
 _DOCTYPE = re.compile(r"<!doctype\s+([\w:.-]+)", re.IGNORECASE)
 _TAG = re.compile(r"<([A-Za-z_][\w:.-]*)(?=[\s/>])")
@@ -183,7 +184,7 @@ def _is_json(start: str, whole: bool, tail: str) -> bool:
         try:
             json.loads(start)
         except RecursionError:
-            return True  # nested too deep for the parser, not for a JSON text
+            return _DEEP_JSON.match(start) is not None  # nested too deep for the parser, not for a JSON text
         except ValueError:
             return False
         return True

@@ -57,7 +57,7 @@ def column_names(table: Table) -> list[str]:
 
 
 def table_records(table: Table) -> list[dict[str, str]]:
-    """Each body row as column=value. A cell over several rows counts for each of them, over several columns for the first."""
+    """Each body row as column=value; a cell over several rows stands in each, over several columns in the first."""
     if table.n_rows * table.n_cols > MAX_POSITIONS:
         return []
     names = column_names(table)

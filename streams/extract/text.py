@@ -24,13 +24,14 @@ def extract(request: Request) -> Draft:
     blocks: list[Block] = []
     pages: list[Page] = []
     for number, part in enumerate(parts, 1):
-        blocks += _paragraphs(part, number if paged else None)
+        blocks += paragraphs(part, number if paged else None)
         if paged:
             pages.append(Page(number=number, width=0, height=0, characters=len(part), source=BlockSource.TEXT_LAYER))
     return Draft(blocks=blocks, pages=pages, page_count=len(parts) if paged else None, warnings=warnings)
 
 
-def _paragraphs(text: str, page: int | None) -> list[Block]:
+def paragraphs(text: str, page: int | None) -> list[Block]:
+    """Blocks of a text without markup: what stands between blank lines, and underlined headings."""
     blocks: list[Block] = []
     for part in _BLANK_LINES.split(text.strip("\n")):
         paragraph = part.strip("\n")

@@ -1,0 +1,180 @@
+"""HTML as browsers read it: blocks in source order, navigation labelled, and a warning where a page is no document."""
+
+from __future__ import annotations
+
+import re
+
+from selectolax.lexbor import LexborHTMLParser
+
+from streams.decode.encoding import read_text
+from streams.extract.html_meta import PageMeta, page_meta
+from streams.extract.html_walk import Walk, Walker
+from streams.extract.outcome import Draft, Request
+from streams.records import BlockKind, Dropped
+
+MAX_DEPTH = 500
+"""Open elements below which more are read as if their tags were not there; browsers stop at 512, too. The parser's time
+grows with the square of the depth."""
+SHELL_CHARS = 300
+GATE_CHARS = 1500
+"""Characters of body text below which a page may be a shell without content, or a gate before it."""
+
+_IMPLIED = frozenset(
+    word
+    for words in (
+        "a p li dt dd tr td th thead tbody tfoot colgroup caption option optgroup",
+        "rt rp html head body button nobr",
+    )
+    for word in words.split()
+)
+"""Elements that close themselves when the next one opens, or can't stand in each other: they make no depth alone."""
+_VOID = frozenset(
+    ["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr"]
+)
+_RAW = frozenset(["script", "style", "textarea", "title", "xmp", "iframe", "noframes"])
+_TAG = re.compile(r"<(?:(!--)|(/?)([A-Za-z][A-Za-z0-9:_-]*))")
+_SELF_CLOSED = re.compile(r"<([A-Za-z][\w:-]*)((?:\s[^<>]*)?)/>")
+_CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
+
+_GATES = re.compile(
+    r"""^\W*(?:
+    (?:please\s)?(?:sign|log)[\s-]?in\b | login\b | anmelden\b | anmeldung\b | einloggen\b | se\sconnecter | connexion\b
+    | iniciar\ssesión | acceso\b | accedi\b | zaloguj | přihlášení
+    | access\s(?:is\s)?denied | zugriff\sverweigert | forbidden\b | unauthorized | session\s(?:has\s)?expired
+    | (?:error\s)?40[0-9]\b | (?:error\s)?50[0-4]\b | (?:page\s)?not\sfound\b | seite\snicht\sgefunden
+    | just\sa\smoment | attention\srequired | verify(?:ing)?\s(?:that\s)?you | are\syou\s(?:a\s)?(?:human|robot)
+    | checking\syour\sbrowser | security\scheck | service\sunavailable | bad\sgateway | site\smaintenance
+    | (?:we\suse|this\s(?:web)?site\suses)\scookies | your\sprivacy\b | before\syou\scontinue
+    | cookie\s(?:consent|settings)
+    )""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_NEEDS_SCRIPT = re.compile(
+    r"(?:enable|turn\son|activate|requires?|needs?)\s[\w\s]{0,30}java\s?script|java\s?script\s(?:is\s)?(?:required|disabled)"
+    r"|javascript\saktivieren",
+    re.IGNORECASE,
+)
+
+
+def extract(request: Request) -> Draft:
+    """The blocks, tables and metadata of a page. Errors: none of its own; every text parses as HTML."""
+    text, errors = read_text(request.path, request.detection.encoding or "windows-1252")
+    warnings = list(request.detection.warnings)
+    if errors and "invalid_bytes" not in warnings:
+        warnings.append("invalid_bytes")
+    if request.detection.media_type == "application/xhtml+xml":
+        text = _as_html(text)
+    walk, meta, flattened = parse(text)
+    if flattened:
+        warnings.append("deep_nesting")
+        walk.dropped["nesting"] += flattened
+    warnings += sorted(walk.warnings)
+    if no_content := _no_content(walk, meta):
+        warnings += no_content
+    return Draft(
+        blocks=walk.blocks,
+        tables=walk.tables,
+        refs=walk.refs,
+        title=meta.title,
+        authors=meta.authors,
+        created=meta.created,
+        modified=meta.modified,
+        language=meta.language,
+        metadata=meta.metadata,
+        warnings=list(dict.fromkeys(warnings)),
+        dropped=[Dropped(what=what, count=count) for what, count in sorted(walk.dropped.items()) if count],
+    )
+
+
+def parse(text: str) -> tuple[Walk, PageMeta, int]:
+    """What stands on a page, what it says of itself, and how many tags were too deep to be followed."""
+    text, flattened = flatten(text)
+    tree = LexborHTMLParser(text)
+    root = tree.root
+    if root is None:
+        return Walk(), PageMeta(), flattened
+    return Walker().run(root), page_meta(tree), flattened
+
+
+def flatten(text: str, most: int = MAX_DEPTH) -> tuple[str, int]:
+    """The source without the tags that open more than `most` elements inside each other, and how many those are.
+
+    A count of tags, no parser: end tags that are left out against the rules make it count too much.
+    """
+    if text.count("<") <= most:
+        return text, 0
+    kept: list[str] = []
+    last = depth = removed = suppressed = 0
+    position = 0
+    while (match := _TAG.search(text, position)) is not None:
+        position = match.end()
+        if match[1]:
+            position = _after(text, "-->", position)
+            continue
+        name = match[3].lower()
+        if match[2]:
+            if name in _IMPLIED or name in _VOID:
+                continue
+            if suppressed:
+                suppressed -= 1
+                end = _after(text, ">", position)
+                kept.append(text[last : match.start()])
+                last = position = end
+            else:
+                depth = max(0, depth - 1)
+            continue
+        if name in _VOID or name in _IMPLIED:
+            continue
+        if name in _RAW:
+            position = _after(text, f"</{match[3]}", position)
+            continue
+        if depth < most:
+            depth += 1
+            continue
+        suppressed += 1
+        removed += 1
+        end = _after(text, ">", position)
+        kept.append(text[last : match.start()])
+        last = position = end
+    if not removed:
+        return text, 0
+    kept.append(text[last:])
+    return "".join(kept), removed
+
+
+def _after(text: str, what: str, position: int) -> int:
+    found = text.find(what, position)
+    return len(text) if found < 0 else found + len(what)
+
+
+def _as_html(text: str) -> str:
+    """XHTML in the syntax of HTML: `<script/>` would swallow the rest of the page, CDATA would be a comment."""
+    text = _CDATA.sub(lambda m: m[1].replace("&", "&amp;").replace("<", "&lt;"), text)
+    return _SELF_CLOSED.sub(lambda m: m[0] if m[1].lower() in _VOID else f"<{m[1]}{m[2]}></{m[1]}>", text)
+
+
+def _no_content(walk: Walk, meta: PageMeta) -> list[str]:
+    """`not_content` and what it is: a gate (login, consent, error, captcha) or the shell of an application.
+
+    Short pages are documents; only what asks for something instead of saying something is none.
+    """
+    shown = [b for b in walk.blocks if b.kind is not BlockKind.BOILERPLATE]
+    length = sum(len(b.text) for b in shown) + sum(len(c.text) for t in walk.tables for c in t.cells)
+    if length > GATE_CHARS:
+        return []
+    if walk.passwords or "captcha" in walk.evidence:
+        return ["not_content", "login_page" if walk.passwords else "captcha_page"]
+    heads = [meta.title or "", *(b.text for b in shown[:2])]
+    if any(_GATES.match(head) for head in heads) and length < GATE_CHARS / 2:
+        return ["not_content", "gate_page"]
+    scripts = walk.dropped["script"]
+    text = " ".join(b.text for b in walk.blocks) + " " + meta.noscript
+    if (
+        length < SHELL_CHARS
+        and (scripts or meta.noscript)
+        and ("app_root" in walk.evidence or _NEEDS_SCRIPT.search(text))
+    ):
+        return ["not_content", "script_shell"]
+    if length == 0 and scripts:
+        return ["not_content", "script_shell"]
+    return []
