@@ -6,7 +6,7 @@ read pages -> ruled tables -> furniture -> reading order -> kinds -> joined over
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 
 import msgspec
 
@@ -22,6 +22,7 @@ from streams.records import Block, BlockKind, BlockSource, Cell, Dropped, Method
 __all__ = ["VERSION", "extract"]
 
 _COMPOUND = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)+")
+_BAND = 40.0  # points
 _MOST_GRIDS = 30  # tables of one page; a page with more is a drawing
 
 
@@ -166,12 +167,16 @@ def _seen_words(words: list[Word], lines: PageLines) -> list[Word]:
     ]
     if not turned and not lines.dropped:
         return words
-    kept = [line for line in main if not line.solid]
+    bands: defaultdict[int, list[Line]] = defaultdict(list)  # by height, so that few lines are asked for each word
+    for line in main:
+        for band in range(int(line.v0 // _BAND), int(line.v1 // _BAND) + 1):
+            bands[band].append(line)
     seen = []
     for word in words:
         u0, v0, u1, v1 = frame.inside(word.box)
         u, v = (u0 + u1) / 2, (v0 + v1) / 2
-        if any(line.u0 - 1 <= u <= line.u1 + 1 and line.v0 <= v <= line.v1 for line in kept):
+        near = bands.get(int(v // _BAND), ())
+        if any(line.u0 - 1 <= u <= line.u1 + 1 and line.v0 <= v <= line.v1 and not line.solid for line in near):
             seen.append(word)
     return seen + turned
 

@@ -11,6 +11,8 @@ from statistics import median
 from streams.extract.pdf_lines import Line
 
 _COLUMN_LETTERS = 14  # letters in a typical line of a column; shorter ones are cells or labels
+_DEEPEST = 6  # cuts inside cuts
+_MOST_LINES = 1500  # of a page: more is a map or a drawing, and has no columns
 _SIDE_BY_SIDE = 3  # lines of two columns that stand beside each other, at least
 
 
@@ -19,13 +21,13 @@ _MARKER = re.compile(
 )
 
 
-def regions(lines: list[Line]) -> list[list[Line]]:
+def regions(lines: list[Line], depth: int = 0) -> list[list[Line]]:
     """Lines of each single column, columns and full-width lines in reading order.
 
     An XY-cut driven by evidence: a gutter is where lines stand side by side again and again, and lines that cross it
     cut the page into bands, so that neither a title nor aligned paragraph gaps interleave the columns.
     """
-    split = _gutter(lines)
+    split = _gutter(lines) if depth < _DEEPEST else None
     if split is None:
         return [lines] if lines else []
     gutter, loose = split
@@ -34,16 +36,16 @@ def regions(lines: list[Line]) -> list[list[Line]]:
     crossing: list[Line] = []
     for line in sorted(lines, key=lambda item: (item.v0 + item.v1, item.u0)):
         if (line.u0 < gutter - 1 and line.u1 > gutter + 1) or id(line) in loose:
-            found += _sides(band, gutter)
+            found += _sides(band, gutter, depth)
             band = []
             crossing.append(line)
         else:
             if crossing and not _shares_row(line, crossing):
-                found += regions(crossing)
+                found += regions(crossing, depth + 1)
                 crossing = []
             (crossing if crossing else band).append(line)
-    found += regions(crossing) if crossing else []
-    found += _sides(band, gutter)
+    found += regions(crossing, depth + 1) if crossing else []
+    found += _sides(band, gutter, depth)
     return found
 
 
@@ -51,15 +53,15 @@ def _shares_row(line: Line, others: list[Line]) -> bool:
     return any(abs(line.base - other.base) < 0.3 * min(line.size, other.size) for other in others[-4:])
 
 
-def _sides(band: list[Line], gutter: float) -> list[list[Line]]:
+def _sides(band: list[Line], gutter: float, depth: int) -> list[list[Line]]:
     if not band:
         return []
     left = [line for line in band if line.u0 + line.u1 < 2 * gutter]
     right = [line for line in band if line.u0 + line.u1 >= 2 * gutter]
     if not left or not right:
-        return regions(left or right)
+        return regions(left or right, depth + 1)
     sides = (right, left) if is_right_to_left("".join(line.text for line in band)) else (left, right)
-    return [region for side in sides for region in regions(side)]
+    return [region for side in sides for region in regions(side, depth + 1)]
 
 
 def _gutter(lines: list[Line]) -> tuple[float, set[int]] | None:
@@ -68,7 +70,7 @@ def _gutter(lines: list[Line]) -> tuple[float, set[int]] | None:
     None where there are no columns.
     """
     texts = [line for line in lines if not line.solid]
-    if len(texts) < 2 * _SIDE_BY_SIDE:
+    if not 2 * _SIDE_BY_SIDE <= len(texts) <= _MOST_LINES:
         return None
     pairs = _pairs(texts)
     wordy = [(a, b) for a, b in pairs if _is_wordy(a) and _is_wordy(b)]
@@ -99,7 +101,7 @@ def _gutter(lines: list[Line]) -> tuple[float, set[int]] | None:
 def _on_rows_of(cells: list[Line], lines: list[Line]) -> set[int]:
     """Identities of all lines on the rows of these cells."""
     found: set[int] = set()
-    for cell in cells:
+    for cell in {round(cell.base): cell for cell in cells}.values():
         found.update(id(line) for line in lines if cell.v0 <= (line.v0 + line.v1) / 2 <= cell.v1)
     return found
 

@@ -14,6 +14,7 @@ from streams.records import BlockKind
 
 _ZONE = 0.13  # share of the page's height at its top and at its foot where furniture stands
 _OUTER_ROWS = 4
+_NEAR_BY = 8  # pages
 _SAME_PLACE = 4.0  # points
 _DIGITS = re.compile(r"\d+")
 _LETTER = re.compile(r"[^\W\d_]")
@@ -51,8 +52,11 @@ def find_furniture(pages: Sequence[PageLines]) -> list[dict[int, BlockKind]]:
         counting = _PAGE_NUMBER.fullmatch(signature.replace("#", "1")) is not None
         if not counting and not _LETTER.search(signature):
             continue  # numbers of sections or rows of figures
+        by_page: defaultdict[int, list[Spot]] = defaultdict(list)
         for spot in group:
-            if _repeats(spot, group, counting) or (counting and spot.alone and spot.row == 0):
+            by_page[spot.page].append(spot)
+        for spot in group:
+            if _repeats(spot, by_page, counting) or (counting and spot.alone and spot.row == 0):
                 chosen[id(spot.line)] = spot
     places: Counter[tuple[bool, int, int]] = Counter()
     for spot in chosen.values():
@@ -62,9 +66,33 @@ def find_furniture(pages: Sequence[PageLines]) -> list[dict[int, BlockKind]]:
         if known >= 3 and spot.row == 0 and len(spot.line.text) <= 120:
             chosen[id(spot.line)] = spot
     found: list[dict[int, BlockKind]] = [{} for _ in pages]
-    for key, spot in chosen.items():
-        found[spot.page][key] = _kind(spot)
+    zones: defaultdict[tuple[int, bool], dict[int, list[Spot]]] = defaultdict(dict)
+    for spot in chosen.values():
+        zones[spot.page, spot.top].setdefault(spot.row, []).append(spot)
+    for (index, top), rows in sorted(zones.items(), key=lambda zone: zone[0]):
+        for row in range(_apart_from_body(rows, pages[index].groups[0][1], top)):
+            found[index].update((id(spot.line), _kind(spot)) for spot in rows[row])
     return found
+
+
+def _apart_from_body(rows: dict[int, list[Spot]], lines: list[Line], top: bool) -> int:
+    """How many rows from the edge inwards are furniture: without a gap in between, and not the first of a paragraph."""
+    count = 0
+    while rows.get(count):
+        count += 1
+    while count:
+        outer = rows[count - 1][0].line
+        inner = [line for line in lines if (line.base > outer.base if top else line.base < outer.base)]
+        inner = [line for line in inner if abs(line.base - outer.base) > 0.5 * outer.size]
+        if not inner:
+            break
+        next_line = min(inner, key=lambda line: (abs(line.base - outer.base), line.u0))
+        gap = next_line.v0 - outer.v1 if top else outer.v0 - next_line.v1
+        same_type = abs(next_line.size - outer.size) < 0.1 * outer.size and next_line.bold == outer.bold
+        if gap >= 0.6 * outer.size or not same_type or next_line.solid:
+            break
+        count -= 1
+    return count
 
 
 def _place(spot: Spot) -> tuple[bool, int, int]:
@@ -77,14 +105,13 @@ def _kind(spot: Spot) -> BlockKind:
     return BlockKind.PAGE_HEADER if spot.top else BlockKind.PAGE_FOOTER
 
 
-def _repeats(spot: Spot, group: list[Spot], counting: bool) -> bool:
+def _repeats(spot: Spot, by_page: dict[int, list[Spot]], counting: bool) -> bool:
     others = [
         other
-        for other in group
-        if other.page != spot.page
-        and abs(other.page - spot.page) <= 8
-        and abs(other.at - spot.at) <= _SAME_PLACE
-        and abs(other.line.size - spot.line.size) < 0.7
+        for page in range(spot.page - _NEAR_BY, spot.page + _NEAR_BY + 1)
+        if page != spot.page and page in by_page
+        for other in by_page[page]
+        if abs(other.at - spot.at) <= _SAME_PLACE and abs(other.line.size - spot.line.size) < 0.7
     ]
     if not counting:
         return bool(others)

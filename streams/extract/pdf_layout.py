@@ -26,6 +26,7 @@ CAPTION = re.compile(
 LEADER = re.compile(r"(?:\s?[.·…]){5,}\s*")
 _ENTRY = re.compile(r".*… \S{1,8}$")  # of a table of contents
 _COUNTED = re.compile(r"(\d{1,3})\s+\S")
+_NEIGHBOURS = 24  # pieces of a row that a further piece is compared with
 RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹†‡"
 
 
@@ -111,6 +112,7 @@ def rows(lines: list[Line]) -> list[Row]:
 
 
 def _same_row(line: Line, group: list[Line]) -> bool:
+    group = group[-_NEIGHBOURS:]
     main = max(group, key=lambda item: item.size)
     if line.solid or main.solid:
         return False

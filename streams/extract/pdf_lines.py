@@ -168,9 +168,9 @@ def covered(boxes: Sequence[Box], width: float, height: float, steps: int = 50) 
 
 def _points(low: float, high: float, length: float, steps: int) -> tuple[int, int]:
     """Indices of the sample points (in the middle of each step) from low to high."""
-    first = int(max(0.0, low / length * steps + 0.5))
+    first = int(max(0.0, min(float(steps), low / length * steps + 0.5)))
     last = int(max(0.0, min(float(steps), high / length * steps + 0.5)))
-    return min(first, steps), last
+    return first, last
 
 
 def clean(text: str) -> str:
@@ -254,7 +254,7 @@ def _line(raw: RawLine, spans: list[Span], frame: Frame, ocr: bool) -> Line | No
         bold += count if span.bold else 0
         italic += count if span.italic else 0
         mono += count if span.mono else 0
-    size = max(weights.items(), key=lambda item: (item[1], item[0]))[0]
+    size = max(0.5, max(weights.items(), key=lambda item: (item[1], item[0]))[0])  # a broken font may say 0
     whole = [span for span in spans if round(span.size, 1) >= size * 0.8] or spans
     lead = _lead(spans, size)
     raised: list[str] = []
@@ -307,14 +307,16 @@ def _lead(spans: list[Span], size: float) -> str:
 
 def _without_doubles(lines: list[Line], dropped: Counter[str]) -> list[Line]:
     """One line where the same text is printed twice at nearly the same place (fake bold, shadows)."""
-    places: defaultdict[str, list[Line]] = defaultdict(list)
+    places: dict[tuple[str, int, int], list[Line]] = {}
     kept: list[Line] = []
     for line in lines:
-        twins = places[line.text]
         near = line.size * _DOUBLE
+        u, v = int(line.u0 // near), int(line.base // near)
+        beside = [(line.text, u + du, v + dv) for du in (-1, 0, 1) for dv in (-1, 0, 1)]
+        twins = (twin for place in beside for twin in places.get(place, ()))
         if any(abs(line.u0 - twin.u0) <= near and abs(line.base - twin.base) <= near for twin in twins):
             dropped["doubled_text"] += _count(line.text)
             continue
-        twins.append(line)
+        places.setdefault((line.text, u, v), []).append(line)
         kept.append(line)
     return kept

@@ -150,10 +150,21 @@ class Pdf:
                 self._document.load_page(0)
         except _FAULTS:
             count = 0
-        if count == 0 and mupdf_trees.rebuild(self._document):
-            self.repaired = True
-            count = _call(lambda: int(self._document.page_count), "corrupt", "The page tree can't be read")
+        if count == 0:
+            try:
+                self.repaired |= mupdf_trees.rebuild(self._document, self._entry)
+                count = int(self._document.page_count)
+            except _FAULTS:
+                count = 0  # told as damage by whoever opens it
         return count
+
+    def _entry(self, xref: int, key: str) -> tuple[str, str]:
+        """Kind and value of an object's entry; null where it can't be read."""
+        try:
+            kind, value = self._document.xref_get_key(xref, key)
+        except _FAULTS:
+            return "null", "null"
+        return str(kind), str(value)
 
     @property
     def cut_off(self) -> bool:
@@ -172,10 +183,11 @@ class Pdf:
     def language(self) -> str | None:
         """`/Lang` of the catalog, as stored."""
         try:
-            kind, value = self._document.xref_get_key(self._document.pdf_catalog(), "Lang")
+            catalog = int(self._document.pdf_catalog())
         except _FAULTS:
             return None
-        return str(value) if kind == "string" else None
+        kind, value = self._entry(catalog, "Lang")
+        return value if kind == "string" else None
 
     def outline(self) -> list[tuple[int, str, int]]:
         """(level, title, page) of each bookmark; empty when there is none or it can't be read."""

@@ -3,43 +3,43 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
+Get = Callable[[int, str], tuple[str, str]]
 _REFERENCE = re.compile(r"(\d+) (\d+) R")
 _INHERITABLE = ("Resources", "MediaBox", "CropBox", "Rotate")  # ISO 32000-1, 7.7.3.4
 _MOST_NODES = 100_000
 _DEEPEST = 50
 
 
-def rebuild(document: Any) -> bool:
+def rebuild(document: Any, get: Get) -> bool:
     """Give `document` (a pymupdf.Document, changed in memory only) a page tree of one level.
 
     Pages come in the order of the old tree, each once; without a usable tree, in the order of their object numbers.
-    Returns whether there is a page now.
+    `get(xref, key)` is the kind and value of an entry, ("null", "null") where it can't be read. Returns whether there
+    is a page now; raises what pymupdf raises.
     """
-    try:
-        catalog = document.pdf_catalog()
-        root = _reference(document.xref_get_key(catalog, "Pages"))
-        leaves = _leaves(document, root) if root else []
-        if not leaves:
-            leaves = [(xref, {}) for xref in range(1, document.xref_length()) if _type(document, xref) == "/Page"]
-        if not catalog or not leaves:
-            return False
-        tree = document.get_new_xref()
-        for xref, inherited in leaves:
-            for key, value in sorted(inherited.items()):
-                document.xref_set_key(xref, key, value)
-            document.xref_set_key(xref, "Parent", f"{tree} 0 R")
-        kids = " ".join(f"{xref} 0 R" for xref, _ in leaves)
-        document.update_object(tree, f"<</Type/Pages/Count {len(leaves)}/Kids[{kids}]>>")
-        document.xref_set_key(catalog, "Pages", f"{tree} 0 R")
-        document.init_doc()
-    except (RuntimeError, ValueError, LookupError, TypeError, AttributeError):
+    catalog = document.pdf_catalog()
+    root = _reference(get(catalog, "Pages"))
+    leaves = _leaves(get, root) if root else []
+    if not leaves:
+        leaves = [(xref, {}) for xref in range(1, document.xref_length()) if _type(get, xref) == "/Page"]
+    if not catalog or not leaves:
         return False
+    tree = document.get_new_xref()
+    for xref, inherited in leaves:
+        for key, value in sorted(inherited.items()):
+            document.xref_set_key(xref, key, value)
+        document.xref_set_key(xref, "Parent", f"{tree} 0 R")
+    kids = " ".join(f"{xref} 0 R" for xref, _ in leaves)
+    document.update_object(tree, f"<</Type/Pages/Count {len(leaves)}/Kids[{kids}]>>")
+    document.xref_set_key(catalog, "Pages", f"{tree} 0 R")
+    document.init_doc()
     return True
 
 
-def _leaves(document: Any, root: int) -> list[tuple[int, dict[str, str]]]:
+def _leaves(get: Get, root: int) -> list[tuple[int, dict[str, str]]]:
     """Pages below `root` in document order, each with the attributes that it inherits and does not set itself."""
     leaves: list[tuple[int, dict[str, str]]] = []
     seen = {root}
@@ -48,12 +48,12 @@ def _leaves(document: Any, root: int) -> list[tuple[int, dict[str, str]]]:
         xref, inherited, depth = stack.pop()
         own = {}
         for key in _INHERITABLE:
-            kind, value = document.xref_get_key(xref, key)
+            kind, value = get(xref, key)
             if kind not in ("null", "undefined"):
                 own[key] = value
-        kind, kids = document.xref_get_key(xref, "Kids")
+        kind, kids = get(xref, "Kids")
         if kind != "array":
-            if _type(document, xref) == "/Page":
+            if _type(get, xref) == "/Page":
                 leaves.append((xref, {key: value for key, value in inherited.items() if key not in own}))
             continue
         if depth >= _DEEPEST:
@@ -66,8 +66,8 @@ def _leaves(document: Any, root: int) -> list[tuple[int, dict[str, str]]]:
     return leaves
 
 
-def _type(document: Any, xref: int) -> str:
-    kind, value = document.xref_get_key(xref, "Type")
+def _type(get: Get, xref: int) -> str:
+    kind, value = get(xref, "Type")
     return str(value) if kind == "name" else ""
 
 
