@@ -48,6 +48,9 @@ def _table(encoding: str) -> dict[int, int]:
             table[ord(bytes([byte]).decode(encoding))] = byte
         except UnicodeDecodeError:
             table[byte] = byte
+    if encoding == "mac-roman":
+        for quote in "“”‘’":  # lead bytes there: French "l’été" would be valid UTF-8
+            del table[ord(quote)]
     return table
 
 

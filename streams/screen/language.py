@@ -10,11 +10,14 @@ from typing import Any, NamedTuple
 MIN_LETTERS = 20
 """Letters below which an alphabet that many languages share says nothing."""
 
-MIN_LETTERS_OF_OWN_SCRIPT = 4
-"""Letters below which a script of one language (kana, Hangul, Thai …) says nothing."""
+MIN_LETTERS_OF_OWN_SCRIPT = 5
+"""Letters (a character of Chinese counts as two) below which a script of one language says nothing."""
 
 MIN_CONFIDENCE = 0.5
 """py3langid's normalised probability below which the answer is None; measured: `tests/unit/screen/test_language.py`."""
+
+MIN_CONFIDENCE_OF_HINT = 0.3
+"""The same for a language that the source expects."""
 
 HINT_SHARE = 0.2
 """A hinted language wins when it is at least this probable relative to the model's best (hr/sr/bs, id/ms, no/da)."""
@@ -200,7 +203,8 @@ def _by_model(text: str, hint: str | None) -> tuple[str | None, float]:
             best, probability = code, probability + p
             break
     probability = round(min(probability, 1.0), 3)
-    sure = probability >= MIN_CONFIDENCE and len(best) == 2  # others have no ISO 639-1 code, or are NO_LANGUAGE
+    enough = MIN_CONFIDENCE_OF_HINT if best == hint else MIN_CONFIDENCE
+    sure = probability >= enough and len(best) == 2  # longer codes have no ISO 639-1 form, or are NO_LANGUAGE
     return (best if sure else None), probability
 
 

@@ -28,7 +28,7 @@ class Thresholds(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     max_control: float = 0.02  # cid_leak on pages, mojibake elsewhere: control characters that are no white space
     max_replacement: float = 0.005  # replacement_chars: share of U+FFFD; one in a long text is the author's
     max_replacement_on_page: float = 0.2  # cid_leak: so much U+FFFD on a page is a font without a way back
-    max_double_decoding: float = 0.2  # mojibake: share of non-ASCII characters; clean text is at 0.0
+    max_double_decoding: float = 0.3  # mojibake: share of non-ASCII characters; clean word lists below 0.2
     max_badness_per_1000: float = 10.0  # mojibake: ftfy's count; clean text is at 0.0
     min_letters_and_digits: float = 0.5  # low_letter_ratio: share of what is no space, in prose
     min_characters: int = 50  # below, shares of characters say nothing

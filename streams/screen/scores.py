@@ -29,7 +29,6 @@ SURE_OF_UNLISTED = 0.9
 _LETTER, _DIGIT, _SPACE, _PUNCTUATION, _OTHER = range(5)
 _CID = re.compile(r"\(cid:\d+\)|glyph(?:<|&lt;)|/(?:C\d+_\d+|[gG]\d{2,5}|uni[0-9A-F]{4})(?![0-9A-Za-z])")
 _LEADERS = re.compile(r"([^\w\s])(?:\s?\1){3,}")  # dots that lead to a page number, ruled lines
-_LINK = re.compile(r"\S+://\S+")
 
 
 @cache
@@ -229,7 +228,9 @@ def part_scores(part: Part) -> tuple[dict[str, float], Characters]:
 
 def letters_and_digits(prose: str) -> tuple[int, float]:
     """Characters of the prose that are no space (leaders collapsed), and the share of letters and digits in them."""
-    found = count_characters(_LEADERS.sub(r"\1", _LINK.sub(" ", prose)))
+    if "://" in prose:
+        prose = " ".join(chunk for chunk in prose.split() if "://" not in chunk)
+    found = count_characters(_LEADERS.sub(r"\1", prose))
     return found.ink, (found.letters + found.digits) / found.ink if found.ink else 1.0
 
 

@@ -23,8 +23,7 @@ _MARKS = (
     "\u0981-\u0983\u09bc-\u09d7\u0b82\u0bbe-\u0bd7"
 )
 TOKEN = re.compile(rf"(?:[^\W\d_]|[{_MARKS}])+(?:['’](?:[^\W\d_]|[{_MARKS}])+)*")
-_NOT_PROSE = re.compile(r"\S+://\S+|\S+@\S+|www\.\S+|\S*[\\/]\S*[\\/]\S*")
-_WITH_DIGIT = re.compile(r"\w*\d\w*")
+_WITH_DIGIT = re.compile(r"\b\w*?\d\w*")  # the boundary keeps a megabyte without a space linear
 
 
 @cache
@@ -66,10 +65,15 @@ def _words(code: str) -> array[int]:
         return _read(code)
 
 
+def _is_address(chunk: str) -> bool:
+    slashes = chunk.count("/") + chunk.count("\\")
+    return slashes > 1 or "@" in chunk or chunk.startswith("www.")
+
+
 def tokens(text: str) -> list[str]:
     """Words of a text, as written: no token with a digit, no address, path or link."""
     if "/" in text or "@" in text or "\\" in text or "www." in text:
-        text = _NOT_PROSE.sub(" ", text)
+        text = " ".join(chunk for chunk in text.split() if not _is_address(chunk))
     return TOKEN.findall(_WITH_DIGIT.sub(" ", text))
 
 
