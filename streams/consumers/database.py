@@ -110,7 +110,8 @@ def open_database(url: str, metadata: sa.MetaData, version: str, *, writer: bool
         raise SettingsError(f"The database URL can't be used: {error}.") from error
     except ImportError as error:
         raise SettingsError(
-            f"The driver of {parsed.get_backend_name()} is not installed: {error}.", remedy="Run `pip install psycopg`."
+            f"The driver of {parsed.get_backend_name()} is not installed: {error}.",
+            remedy="PostgreSQL: `pip install 'psycopg[binary]'`, and postgresql+psycopg:// as scheme.",
         ) from error
     except OSError as error:
         raise DatabaseUnavailable(f"The database's folder can't be made: {error}.") from error

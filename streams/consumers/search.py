@@ -25,7 +25,7 @@ from streams.settings import Settings
 
 __all__ = ["HeldHit", "Hit", "SearchIndex", "SearchResult", "SearchWriter"]
 
-CANDIDATES = 50
+CANDIDATES = 20
 """Passages looked at for each document that is asked for: several of them may be of one document."""
 
 TITLE_WEIGHT = 4.0

@@ -1,12 +1,11 @@
 """The catalog's answers, from records applied to a real database."""
 
-import sqlite3
 import unicodedata
 from collections.abc import AsyncIterator
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from streams.consumers.catalog import Catalog, CatalogWriter
 from streams.consumers.database import DatabaseOutdated
@@ -26,11 +25,6 @@ from streams.records import (
 )
 from streams.settings import Settings
 from tests.unit.consumers.make import NOW, at, batch, canon, held, received, sha, state, version
-
-
-@pytest.fixture
-def settings(tmp_path: Path) -> Settings:
-    return Settings(data_dir=tmp_path)
 
 
 class Applied:
@@ -231,8 +225,10 @@ async def test_nul_and_quotes_in_texts_are_only_text(apply: Applied) -> None:
 
 def test_a_database_of_another_schema_is_built_anew_by_the_writer_alone(settings: Settings) -> None:
     CatalogWriter(settings).close()
-    with sqlite3.connect(settings.data_dir / "catalog.db") as connection:
-        connection.execute("UPDATE meta SET value = '0'")
+    engine = sa.create_engine(settings.catalog_database)
+    with engine.begin() as connection:
+        connection.execute(sa.text("UPDATE meta SET value = '0'"))
+    engine.dispose()
     with pytest.raises(DatabaseOutdated, match="schema 0"):
         Catalog(settings)
     CatalogWriter(settings).close()

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
@@ -20,11 +19,6 @@ WEEK = 7 * 24 * 3600.0
 
 def facts(partition: Partition, begin: int, end: int) -> PartitionFacts:
     return PartitionFacts(partition, begin, end, None, "", WEEK)
-
-
-@pytest.fixture
-def settings(tmp_path: Path) -> Settings:
-    return Settings(data_dir=tmp_path)
 
 
 @pytest.fixture
