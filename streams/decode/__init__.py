@@ -19,15 +19,10 @@ _EXECUTABLES = frozenset(
     {
         "application/vnd.microsoft.portable-executable",
         "application/x-elf",
-        "application/x-executable",
-        "application/x-pie-executable",
-        "application/x-sharedlib",
-        "application/x-object",
         "application/x-mach-binary",
         "application/java-vm",
         "application/wasm",
         "application/vnd.android.dex",
-        "application/x-msi",
     }
 )
 _SYSTEM = frozenset({"application/x-apple-dsstore", "application/applefile"})
@@ -110,7 +105,12 @@ def _system_file(path: Path, size: int, file_name: str) -> Failure | None:
 
 
 def _end(detection: Detection) -> Failure | None:
-    """Why nothing more is done with these bytes, if that is so."""
+    """Why nothing more is done with these bytes, if that is so.
+
+    Only a signature skips: libmagic goes by a byte or two where it has no more, and a guess must not hide a document.
+    """
+    if detection.detected_by == "libmagic":
+        return Failure(code="unsupported_format", message=f"No extractor is installed for {detection.media_type}.")
     media_type = detection.media_type
     main = media_type.split("/", 1)[0]
     if media_type in _SYSTEM:

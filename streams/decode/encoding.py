@@ -245,16 +245,15 @@ def _detect(path: Path, sample: bytes, warnings: list[str]) -> Encoding:
         if voted is not None and voted.text != best.text and best.score - voted.score < 0.4 and voted.score > 0:
             best, rivals = voted, [best, *(r for r in rivals if r.encoding != other)]
             confidence = min(confidence, 0.6)
-    source = "detected"
+    source, name = "detected", best.encoding
     if best.score <= 0:
-        best = next((r for r in readings if r.encoding == "windows-1252"), best)
-        source, confidence = "default", min(confidence, 0.2)
+        source, name, confidence = "default", "windows-1252", min(confidence, 0.2)  # as browsers do
     if confidence < 0.5:
         warnings = [*warnings, "encoding_guess"]
-    if count_errors(path, best.encoding):
+    if count_errors(path, name):
         warnings = [*warnings, "invalid_bytes"]
     return Encoding(
-        name=best.encoding,
+        name=name,
         source=source,
         confidence=confidence,
         judged=best.score,
@@ -262,7 +261,7 @@ def _detect(path: Path, sample: bytes, warnings: list[str]) -> Encoding:
         candidates=[
             Candidate(encoding=r.encoding, confidence=_confidence(r, [best], evidence))
             for r in rivals
-            if r.encoding != best.encoding
+            if r.encoding != name
         ][:MAX_CANDIDATES],
     )
 

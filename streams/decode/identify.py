@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import msgspec
@@ -85,6 +84,12 @@ def looks_like_text(data: bytes) -> bool:
     return controls * 200 <= len(data)
 
 
+def _reads_as_nothing(sample: bytes, judged: float) -> bool:
+    """Bytes that are mostly beyond ASCII, and of which no encoding makes words: data, not text."""
+    odd = sum(1 for byte in sample[:8192] if byte > 127)
+    return judged < 0.5 and odd >= 100 and odd * 4 >= len(sample[:8192])
+
+
 def _text(
     path: Path, size: int, head: bytes, tail: bytes, file_name: str, http_content_type: str | None
 ) -> Identity | None:
@@ -101,8 +106,8 @@ def _text(
         found = encodings.determine(path, size, head, first.media_type, None)
         return Identity(media_type=first.media_type, rule=first.rule, encoding=found)
     found = encodings.determine(path, size, head, first.media_type, http_content_type)
-    if found.judged is not None and found.judged < -1 and not re.search(rb"[ -~]{200}", head):
-        return None  # no encoding makes words of it: not text
+    if found.judged is not None and _reads_as_nothing(sample, found.judged):
+        return None
     whole = size <= len(head)
     data = head
     if not whole and size <= WHOLE_TEXT and head.lstrip()[:1] in (b"{", b"["):

@@ -152,6 +152,8 @@ def _score_alphabet(text: str, language: str) -> float:
             total -= count * 5.0
         elif character.isalpha():
             total -= count * 3.0
+        elif "\u2500" <= character <= "\u259f":
+            total -= count * 4.0  # line drawing of DOS and KOI8: in running text nothing but a wrong reading
         else:
             total -= count * 2.0
     return total - _oddities(text)

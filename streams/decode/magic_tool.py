@@ -17,8 +17,17 @@ _NAMES = {
     "image/vnd.microsoft.icon": "image/x-icon",
     "application/x-font-ttf": "font/ttf",
     "application/vnd.ms-opentype": "font/otf",
-    "application/x-dosexec": "application/vnd.microsoft.portable-executable",
 }
+
+
+_NO_OPINION = frozenset(
+    {
+        "application/octet-stream",
+        "application/x-empty",
+        "inode/x-empty",
+        "application/x-dosexec",  # for a COM file, one byte decides; real programs have a signature
+    }
+)
 
 
 def media_type_of(head: bytes) -> str | None:
@@ -31,6 +40,6 @@ def media_type_of(head: bytes) -> str | None:
             found = str(_COOKIE.from_buffer(head))
         except magic.MagicException:
             return None
-    if found in ("application/octet-stream", "application/x-empty", "inode/x-empty") or "/" not in found:
+    if found in _NO_OPINION or "/" not in found:
         return None
     return _NAMES.get(found, found)

@@ -21,9 +21,9 @@ def _words(text: str) -> list[str]:
 
 HTML_TAGS = frozenset(
     _words(
-        "html head body title meta link script style base table tr td th thead tbody div span p br hr h1 h2 h3 h4 h5 h6 "
-        "a ul ol li dl dt dd img form input center font b i em strong section article main nav header footer aside pre "
-        "code blockquote iframe frameset noscript template"
+        "html head body title meta link script style base table tr td th thead tbody div span p br hr h1 h2 h3 h4 h5 "
+        "h6 a ul ol li dl dt dd img form input center font b i em strong section article main nav header footer aside "
+        "pre code blockquote iframe frameset noscript template"
     )
 )
 _MARKDOWN_NAMES = (".md", ".markdown", ".mkd", ".mdown", ".mdwn")
