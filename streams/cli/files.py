@@ -13,8 +13,6 @@ from typing import Any
 import click
 
 from streams.cli.output import EXIT_INCOMPLETE, json_option, note, safe, say, show_json, show_table
-from streams.ops.inspect import Declared, examine_all, line_of
-from streams.runtime.slots import Slots
 from streams.settings import Settings
 
 
@@ -43,6 +41,9 @@ def inspect(paths: tuple[Path, ...], media_type: str | None, http_content_type: 
       canonry inspect report.pdf
       canonry inspect --json mail/ | jq -r 'select(.outcome != "ready") | .path'
     """
+    from streams.ops.inspect import Declared, examine_all, line_of
+    from streams.runtime.slots import Slots
+
     settings = Settings.load()
     files = [file for path in paths for file in files_under(path)]
     declared = Declared(media_type, http_content_type)
@@ -111,14 +112,16 @@ def triage(folder: Path, sample: int | None, seed: int, as_json: bool) -> None:
     Examples:
       canonry triage /srv/share --sample 2000
     """
+    from streams.cli.progress import progress_bar
+    from streams.ops.inspect import examine_all
+    from streams.runtime.slots import Slots
+
     settings = Settings.load()
     files = list(files_under(folder))
     if sample is not None and sample < len(files):
         files = sorted(random.Random(seed).sample(files, sample))  # noqa: S311 - a sample, no secret
 
     async def work() -> None:
-        from streams.cli.progress import progress_bar
-
         counts: Counter[tuple[str, str]] = Counter()
         problems: Counter[str] = Counter()
         seconds = 0.0

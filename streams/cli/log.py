@@ -63,6 +63,8 @@ def _show_broker(info: Any, as_json: bool) -> None:
         show_json(msgspec.to_builtins(info))
         return
     say(f"{info.kind} at {info.address}, process {info.pid}, log in {info.log_file}")
+    if info.warning:
+        note(info.warning)
 
 
 @click.group()

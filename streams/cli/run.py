@@ -101,10 +101,10 @@ def _follow(state: Any, seen: dict[str, tuple[Any, str | None]], *, quiet: bool)
 def _show(report: Any, settings: Settings, as_json: bool) -> None:
     from streams.consumers.catalog import Catalog
 
-    catalog = Catalog(settings)
     counts: Counter[tuple[str, str]] = Counter()
-    for media_type, outcome, number in catalog.outcome_table(report.source):
-        counts[media_type or "—", outcome] += number
+    with Catalog(settings) as catalog:
+        for row in catalog.outcome_table(report.source):
+            counts[row.media_type or "—", row.outcome or "pending"] += row.count
     summary = report.summary
     if as_json:
         show_json(
@@ -182,7 +182,7 @@ def worker(stages: tuple[str, ...], with_parent: bool) -> None:
 def consumer(names: tuple[str, ...]) -> None:
     """Run the built-in index builders until SIGTERM: catalog, search; both when none is named."""
     from streams.blobs import open_store
-    from streams.consumers.host import Consumers
+    from streams.consumers.host import NAMES, run_consumers
     from streams.log.broker import ensure
 
     settings = Settings.load()
@@ -194,13 +194,6 @@ def consumer(names: tuple[str, ...]) -> None:
         loop = asyncio.get_running_loop()
         for signum in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(signum, stop.set)
-        async with Consumers(settings, broker, open_store(settings), names=names or ("catalog", "search")) as both:
-            while not stop.is_set():
-                both.check()
-                try:
-                    async with asyncio.timeout(1.0):
-                        await stop.wait()
-                except TimeoutError:
-                    continue
+        await run_consumers(settings, broker, open_store(settings), names=names or NAMES, stop=stop)
 
     asyncio.run(main())

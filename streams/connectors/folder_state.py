@@ -264,6 +264,12 @@ class FolderState:
         with self._errors():
             self._db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
 
+    def forget(self) -> None:
+        """Nothing was ever published: everything that stands there is new again."""
+        with self._errors(), self._transaction():
+            self._db.execute("DELETE FROM documents")
+            self._db.execute("DELETE FROM events")
+
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Everything inside reaches the disk together."""

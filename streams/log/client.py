@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from typing import Any
 
-import faust
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError
@@ -73,6 +72,8 @@ def faust_connection(settings: Settings, broker: str) -> dict[str, Any]:
     Raises:
         SettingsError: as for `connection`.
     """
+    import faust  # half a second that only a worker should pay
+
     kwargs = connection(settings, broker)
     result: dict[str, Any] = {"broker": [f"kafka://{server}" for server in kwargs["bootstrap_servers"]]}
     context = kwargs.get("ssl_context")
@@ -125,6 +126,16 @@ async def reachable(settings: Settings, address: str, timeout_s: float = 5.0) ->
     if brokers == 0:
         raise BrokerUnavailable(f"{address} answers, but its cluster has no broker yet.")
     return brokers
+
+
+async def cluster_id(settings: Settings, broker: str) -> str:
+    """The identity of the cluster, and so of its log: another id means that remembered offsets mean nothing.
+
+    Raises:
+        BrokerUnavailable: no answer.
+    """
+    async with admin(settings, broker) as client:
+        return str((await client.describe_cluster())["cluster_id"])
 
 
 async def partitions(settings: Settings, broker: str, topics: Iterable[str]) -> dict[str, list[int]]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError
-from msgspec import Struct
 
 from streams.errors import BrokerUnavailable
 from streams.log.client import connection
@@ -16,7 +15,7 @@ from streams.records.headers import EventContext, event_headers
 from streams.settings import Settings
 
 
-class Published(Struct, frozen=True):
+class Published(NamedTuple):
     """Where a confirmed event stands in the log."""
 
     source_id: str

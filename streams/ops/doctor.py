@@ -44,10 +44,7 @@ def examine(settings: Settings) -> list[Finding]:
 
 def _python(_: Settings) -> Iterator[Finding]:
     version = ".".join(map(str, sys.version_info[:3]))
-    if sys.version_info >= (3, 11):
-        yield Finding("python", "ok", version)
-    else:
-        yield Finding("python", "missing", f"{version}; 3.11 or newer is needed", apt("python3.11"))
+    yield Finding("python", "ok", version)
 
 
 def _configuration(settings: Settings) -> Iterator[Finding]:

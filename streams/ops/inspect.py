@@ -72,7 +72,8 @@ async def examine(path: Path, settings: Settings, slots: Slots, declared: Declar
     size: int | None = None
     content_hash: str | None = None
     try:
-        size, content_hash = await asyncio.to_thread(_measure, path)
+        measured = await asyncio.to_thread(_measure, path)
+        size, content_hash = measured
         args = ExamineArgs(
             decode=DecodeArgs(
                 path=str(path),
@@ -81,8 +82,8 @@ async def examine(path: Path, settings: Settings, slots: Slots, declared: Declar
                 http_content_type=declared.http_content_type,
                 max_bytes=settings.limits.max_document_bytes,
             ),
-            content_hash=content_hash,
-            size=size,
+            content_hash=measured[1],
+            size=measured[0],
             max_pages=settings.limits.max_pages,
             policy_file=str(settings.screen.policy_file) if settings.screen.policy_file else None,
         )

@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from streams.blobs import BlobStore, open_store
-from streams.connectors.folder import FolderConnector, Summary
-from streams.consumers.host import Consumers
+from streams.connectors.folder import FolderConnector
+from streams.connectors.folder_look import Summary
+from streams.consumers.catalog import Catalog
 from streams.log import broker as local_broker
 from streams.log.client import cluster_id
-from streams.log.publisher import Publisher
+from streams.log.publisher import Published, Publisher
 from streams.log.topics import apply_topics
+from streams.ops.consumers_task import ConsumersTask
 from streams.ops.dead_letters import watch_dead_letters
 from streams.ops.tracker import Tracker
 from streams.ops.worker_process import WorkerProcess
@@ -56,7 +58,7 @@ def source_name(folder: Path) -> str:
 
 
 def with_source(settings: Settings, name: str) -> Settings:
-    """The settings with this folder registered. Its documents have no readers until the file names some (fail closed)."""
+    """The settings with this folder registered. Its documents have no readers until settings name some."""
     if name in settings.sources:
         return settings
     return settings.model_copy(update={"sources": {**settings.sources, name: SourceSettings(kind="folder")}})
@@ -107,7 +109,7 @@ class Run:
         try:
             async with (
                 WorkerProcess(settings, broker) as worker,
-                Consumers(settings, broker, store, on_applied=self._applied) as consumers,
+                ConsumersTask(settings, broker, store, on_applied=self._applied) as consumers,
                 Publisher(settings, broker, name=f"folder/{self._source}") as publisher,
             ):
                 letters = await self._watch_dead_letters(broker)
@@ -129,16 +131,13 @@ class Run:
         broker: str,
         store: BlobStore,
         worker: WorkerProcess,
-        consumers: Consumers,
+        consumers: ConsumersTask,
         publisher: Publisher,
         stop: asyncio.Event | None,
     ) -> None:
         await self._forget_a_lost_log(broker)
         with FolderConnector(self._folder, self._source, self._settings) as connector:
-            for source_id, partition, offset in connector.state.unsettled():
-                self._tracker.expect(source_id, partition, offset)
-            if self._tracker.pending:
-                self._tracker.applied(await asyncio.to_thread(consumers.catalog_states, self._tracker.pending))
+            await asyncio.to_thread(self._expect_unsettled, connector)
             if stop is None:
                 scan = connector.scan(
                     store, publisher, approve_deletes=self._approve_deletes, on_published=self._published
@@ -156,6 +155,18 @@ class Run:
                 await self._until_settled(connector, worker, consumers, give_up_s=5.0)
             self._remember(connector)
 
+    def _expect_unsettled(self, connector: FolderConnector) -> None:
+        """What an earlier run published and did not see the end of; some of it may have ended meanwhile."""
+        events = [Published(*event) for event in connector.state.unsettled()]
+        if not events:
+            return
+        with Catalog(self._settings) as catalog:
+            ended = catalog.settled_all(events)
+        for event in events:
+            self._tracker.expect(*event)
+            if event.source_id in ended:
+                self._tracker.ended(event.source_id, ended[event.source_id])
+
     async def _forget_a_lost_log(self, broker: str) -> None:
         """A connector remembers what it published; on another log (or a lost one) that says nothing."""
         current = await cluster_id(self._settings, broker)
@@ -167,7 +178,7 @@ class Run:
             connector.state.set_fact(CLUSTER, current)
 
     async def _alongside(
-        self, work: Any, connector: FolderConnector, worker: WorkerProcess, consumers: Consumers
+        self, work: Any, connector: FolderConnector, worker: WorkerProcess, consumers: ConsumersTask
     ) -> Any:
         """Does the connector's work while progress is shown and the other parts are watched."""
         task = asyncio.ensure_future(work)
@@ -182,7 +193,11 @@ class Run:
                 await asyncio.gather(task, return_exceptions=True)
 
     async def _until_settled(
-        self, connector: FolderConnector, worker: WorkerProcess, consumers: Consumers, give_up_s: float | None = None
+        self,
+        connector: FolderConnector,
+        worker: WorkerProcess,
+        consumers: ConsumersTask,
+        give_up_s: float | None = None,
     ) -> None:
         deadline = time.monotonic() + give_up_s if give_up_s is not None else None
         while self._tracker.pending:
@@ -191,12 +206,12 @@ class Run:
             if deadline is not None and time.monotonic() > deadline:
                 return
 
-    async def _caught_up(self, consumers: Consumers) -> None:
+    async def _caught_up(self, consumers: ConsumersTask) -> None:
         """Until the search index has what the ledger published, so that the next command finds it."""
         self._progress("indexing", sum(self._tracker.settled.values()), self._tracker.expected)
-        await consumers.caught_up()
+        await consumers.search_caught_up()
 
-    def _tick(self, phase: str, connector: FolderConnector, worker: WorkerProcess, consumers: Consumers) -> None:
+    def _tick(self, phase: str, connector: FolderConnector, worker: WorkerProcess, consumers: ConsumersTask) -> None:
         worker.check()
         consumers.check()
         self._remember(connector)

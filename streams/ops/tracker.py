@@ -56,8 +56,13 @@ class Tracker:
             self._seen[state.source_id] = (offset, outcome)
             waiting = self._pending.get(state.source_id)
             if waiting is not None and offset >= waiting[1]:
-                del self._pending[state.source_id]
-                self._settle(state.source_id, *waiting, outcome)
+                self.ended(state.source_id, outcome)
+
+    def ended(self, source_id: str, outcome: str) -> None:
+        """The last event of this document is known to have ended."""
+        waiting = self._pending.pop(source_id, None)
+        if waiting is not None:
+            self._settle(source_id, *waiting, outcome)
 
     def dead(self, source_id: str, why: str) -> None:
         """An event of this document went to dead-letter: it will have no outcome."""

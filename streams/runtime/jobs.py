@@ -118,9 +118,9 @@ def run_screen(body: CanonBody, args: ScreenArgs) -> ScreenAnswer:
 
 @cache
 def _policy(file: str | None) -> Any:
-    from streams.screen.policy import load_policy
+    from streams.screen.policy import Policy, read_policy
 
-    return load_policy(Path(file) if file else None)
+    return read_policy(Path(file)) if file else Policy()
 
 
 def summarize(body: CanonBody) -> CanonSummary:
