@@ -37,6 +37,7 @@ def run(folder: Path, source: str | None, watch: bool, approve_deletes: bool, as
     from streams.ops.run import Run, source_name
 
     settings = Settings.load()
+    configure_logging(settings)
     name = source or source_name(folder)
     from streams.cli.progress import Meter
 

@@ -11,6 +11,7 @@ from statistics import median
 from streams.extract.pdf_lines import Line
 
 _COLUMN_LETTERS = 14  # letters in a typical line of a column; shorter ones are cells or labels
+_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")  # Hebrew to Arabic, with their forms
 _DEEPEST = 6  # cuts inside cuts
 _MOST_LINES = 1500  # of a page: more is a map or a drawing, and has no columns
 _SIDE_BY_SIDE = 3  # lines of two columns that stand beside each other, at least
@@ -135,8 +136,11 @@ def _pairs(lines: list[Line]) -> list[tuple[Line, Line]]:
 
 def _is_column(lines: list[Line]) -> bool:
     return (
-        median(letters(line.text) for line in lines) >= _COLUMN_LETTERS
-        and sum(any(c.isalpha() or c == "\ufffd" for c in line.text) for line in lines) > 0.7 * len(lines)
+        bool(lines)
+        and (
+            median(letters(line.text) for line in lines) >= _COLUMN_LETTERS
+            and sum(any(c.isalpha() or c == "\ufffd" for c in line.text) for line in lines) > 0.7 * len(lines)
+        )
     ) or median(wide(line.text) for line in lines) >= _COLUMN_LETTERS / 2
 
 
@@ -147,7 +151,7 @@ def letters(text: str) -> int:
 
 def wide(text: str) -> int:
     """Number of full-width (East Asian) characters."""
-    return sum(unicodedata.east_asian_width(c) in "WF" for c in text) if not text.isascii() else 0
+    return sum(unicodedata.east_asian_width(c) in "WF" for c in text) if text and max(text) >= "\u1100" else 0
 
 
 def _is_marker(line: Line) -> bool:
@@ -156,7 +160,7 @@ def _is_marker(line: Line) -> bool:
 
 def is_right_to_left(text: str) -> bool:
     """Whether most letters are of a script that runs from right to left."""
-    if text.isascii():
+    if not _RIGHT_TO_LEFT.search(text):
         return False
     right = sum(unicodedata.bidirectional(c) in ("R", "AL") for c in text)
     return right * 2 > sum(c.isalpha() for c in text)

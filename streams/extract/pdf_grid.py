@@ -144,6 +144,8 @@ def _grid(across: list[Rule], down: list[Rule]) -> Grid | None:
     if len(across) < 2 or not down:
         return None
     low, high = min(rule.low for rule in across), max(rule.high for rule in across)
+    if sum(rule.high - rule.low >= 0.5 * (high - low) for rule in across) < 2:
+        return None  # boxes and bars of a drawing, no rules of a table
     us = _positions([rule.at for rule in down])
     vs = _positions([rule.at for rule in across])
     top, bottom = min(rule.low for rule in down), max(rule.high for rule in down)

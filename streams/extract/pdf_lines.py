@@ -123,9 +123,7 @@ def page_lines(page: PageRead, number: int) -> PageLines:
         dropped["off_page_text"] += page.clipped
     by_turn: defaultdict[int, list[Line]] = defaultdict(list)
     frames: dict[int, Frame] = {}
-    hidden = sum(_count(span.text) for line in page.lines for span in line.spans if not span.visible)
-    seen = sum(_count(span.text) for line in page.lines for span in line.spans if span.visible)
-    ocr = area >= _SCAN_AREA and hidden > seen
+    ocr = area >= _SCAN_AREA and _is_mostly_hidden(page)
     backgrounds = [vector.box for vector in page.vectors if vector.color < _WHITE] + page.images + page.shades
     for raw in page.lines:
         spans = _shown_spans(raw, page, ocr, backgrounds, dropped)
@@ -133,7 +131,7 @@ def page_lines(page: PageRead, number: int) -> PageLines:
             continue
         turn = _turn(raw.direction)
         frame = frames.setdefault(turn, Frame(turn, page.width, page.height))
-        line = _line(raw, spans, frame, ocr)
+        line = _line(spans, frame, ocr)
         if line is not None:
             by_turn[turn].append(line)
     groups = [(frames[turn], _without_doubles(lines, dropped)) for turn, lines in sorted(by_turn.items())]
@@ -148,6 +146,11 @@ def page_lines(page: PageRead, number: int) -> PageLines:
         characters=sum(_count(line.text) + len(line.lead) for _, lines in groups for line in lines),
         dropped=dropped,
     )
+
+
+def _is_mostly_hidden(page: PageRead) -> bool:
+    spans = [span for line in page.lines for span in line.spans]
+    return sum(_count(span.text) if span.visible else -_count(span.text) for span in spans) < 0
 
 
 def covered(boxes: Sequence[Box], width: float, height: float, steps: int = 50) -> float:
@@ -199,7 +202,8 @@ def _accented(match: re.Match[str]) -> str:
 
 
 def _count(text: str) -> int:
-    return len("".join(text.split()))
+    """Characters without white space."""
+    return len(text) - text.count(" ") if text.isascii() else len("".join(text.split()))
 
 
 def _turn(direction: tuple[float, float]) -> int:
@@ -244,7 +248,7 @@ def _under(x: float, y: float, boxes: list[Box]) -> bool:
     return any(x0 <= x <= x1 and y0 <= y <= y1 for x0, y0, x1, y1 in boxes)
 
 
-def _line(raw: RawLine, spans: list[Span], frame: Frame, ocr: bool) -> Line | None:
+def _line(spans: list[Span], frame: Frame, ocr: bool) -> Line | None:
     weights: defaultdict[float, int] = defaultdict(int)
     bold = italic = mono = total = 0
     for span in spans:
@@ -255,29 +259,30 @@ def _line(raw: RawLine, spans: list[Span], frame: Frame, ocr: bool) -> Line | No
         italic += count if span.italic else 0
         mono += count if span.mono else 0
     size = max(0.5, max(weights.items(), key=lambda item: (item[1], item[0]))[0])  # a broken font may say 0
-    whole = [span for span in spans if round(span.size, 1) >= size * 0.8] or spans
+    whole = spans if len(weights) == 1 else [span for span in spans if round(span.size, 1) >= size * 0.8] or spans
     lead = _lead(spans, size)
     raised: list[str] = []
     parts: list[str] = []
     for index, span in enumerate(spans):
         if index == 0 and lead:
             continue
-        mark = span.text.strip()
-        if span.superscript and span.size < size * 0.95 and len(mark) <= 3 and (mark.isdigit() or mark in _MARKS):
-            raised.append(mark)
+        if span.superscript and span.size < size * 0.95:
+            mark = span.text.strip()
+            if len(mark) <= 3 and (mark.isdigit() or mark in _MARKS):
+                raised.append(mark)
         parts.append(span.text)
-    text = clean("".join(parts))
-    text = text.rstrip() if not raw.vertical else text.strip()
-    if not text.strip() and not lead:
+    text = clean("".join(parts)).strip()
+    if not text and not lead:
         return None
     boxes = [frame.inside(span.box) for span in spans]
+    tall = boxes if len(whole) == len(spans) else [frame.inside(span.box) for span in whole]
     first = whole[0]
     return Line(
-        text=text.strip(),
+        text=text,
         u0=min(box[0] for box in boxes),
-        v0=min(frame.inside(span.box)[1] for span in whole),
+        v0=min(box[1] for box in tall),
         u1=max(box[2] for box in boxes),
-        v1=max(frame.inside(span.box)[3] for span in whole),
+        v1=max(box[3] for box in tall),
         base=frame.baseline(*first.origin),
         size=size,
         bold=bold >= total * 0.9,

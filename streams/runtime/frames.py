@@ -23,7 +23,7 @@ class Answer(msgspec.Struct, frozen=True):
     """What came of it. `problem` is a code of PROBLEMS when the document is at fault, else the result is there."""
 
     seconds: float
-    result: msgspec.Raw | None = None
+    result: msgspec.Raw = msgspec.Raw(b"null")  # with null among its types, msgspec would refuse any other value
     problem: str | None = None
     message: str | None = None
     exhausted: bool = False  # the process ran out of memory and should be replaced

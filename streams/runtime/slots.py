@@ -158,7 +158,6 @@ class Slots:
             if answer.bug:
                 log.error("Job %s failed on a document: %s", job, answer.message)
             raise DocumentError(answer.problem, answer.message or "")
-        assert answer.result is not None
         return msgspec.json.decode(answer.result, type=result), out, answer.seconds
 
     async def stop(self) -> None:

@@ -35,6 +35,7 @@ MULTI_BYTE = ("gb18030", "cp932", "big5", "euc-kr")
 _RUN = re.compile(r"[^\x00-\x7f]+")
 _SEQUENCE = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
 _LONG_RUN = 3  # characters; shorter runs of East Asian text are valid UTF-8 by chance too often to count alone
+_MIN_LONG = 12  # characters; kana are valid UTF-8 in Big5 for a word or two
 _MIN_SEQUENCES = 3  # fewer are no evidence
 _SAMPLE_CHARS = 20_000  # non-ASCII characters that are looked at; more change nothing
 
@@ -100,4 +101,4 @@ def _undone_multi(runs: list[str], encoding: str) -> int:
             short_runs += undone
     if short_runs < _MIN_SEQUENCES or 10 * short_undone < 8 * short:
         short_undone = 0
-    return long + short_undone
+    return (long if long >= _MIN_LONG else 0) + short_undone

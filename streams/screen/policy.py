@@ -21,12 +21,13 @@ class Thresholds(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     near_empty_page_characters: int = 50  # a page with less is nearly empty
     max_near_empty_pages: float = 0.5  # near_empty_pages: share of pages
     min_pages_for_near_empty: int = 3  # a short letter is one nearly empty page, and complete
+    min_page_characters: int = 10  # near_empty_pages: of all pages together; a page of five marks is a broken font
     min_image_area: float = 0.5  # needs_recognition: a page nearly without text under images of this share of it
     max_image_only_pages: float = 0.0  # needs_recognition: share of such pages
     max_cid_per_1000: float = 5.0  # cid_leak: "(cid:12)" and glyph names in 1000 characters
     max_private_use: float = 0.1  # cid_leak
     max_control: float = 0.02  # cid_leak on pages, mojibake elsewhere: control characters that are no white space
-    max_replacement: float = 0.005  # replacement_chars: share of U+FFFD; one in a long text is the author's
+    max_replacement: float = 0.005  # replacement_chars: share of U+FFFD in words; a lone one is a lost bullet
     max_replacement_on_page: float = 0.2  # cid_leak: so much U+FFFD on a page is a font without a way back
     max_double_decoding: float = 0.3  # mojibake: share of non-ASCII characters; clean word lists below 0.2
     max_badness_per_1000: float = 10.0  # mojibake: ftfy's count; clean text is at 0.0

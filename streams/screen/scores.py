@@ -28,6 +28,7 @@ SURE_OF_UNLISTED = 0.9
 
 _LETTER, _DIGIT, _SPACE, _PUNCTUATION, _OTHER = range(5)
 _CID = re.compile(r"\(cid:\d+\)|glyph(?:<|&lt;)|/(?:C\d+_\d+|[gG]\d{2,5}|uni[0-9A-F]{4})(?![0-9A-Za-z])")
+_ALONE = re.compile(r"(?<!\S)\ufffd(?!\S)")
 _LEADERS = re.compile(r"([^\w\s])(?:\s?\1){3,}")  # dots that lead to a page number, ruled lines
 
 
@@ -222,6 +223,8 @@ def part_scores(part: Part) -> tuple[dict[str, float], Characters]:
     if found.ink:
         for name in ("replacement", "private_use", "control"):
             scores[name] = getattr(found, name) / found.ink
+        alone = len(_ALONE.findall(text)) if found.replacement else 0
+        scores["replacement_in_words"] = (found.replacement - alone) / found.ink
         scores["cid_per_1000"] = 1000 * len(_CID.findall(text)) / len(text)
     return scores, found
 
@@ -232,6 +235,13 @@ def letters_and_digits(prose: str) -> tuple[int, float]:
         prose = " ".join(chunk for chunk in prose.split() if "://" not in chunk)
     found = count_characters(_LEADERS.sub(r"\1", prose))
     return found.ink, (found.letters + found.digits) / found.ink if found.ink else 1.0
+
+
+def amount_of_writing(text: str) -> int:
+    """Characters that are no space, with those of Chinese, Japanese and Korean counted twice: they say so much more."""
+    return count_characters(text).ink + sum(
+        count - count // script.weight for script, count in scripts(text).items() if script.weight > 1
+    )
 
 
 def image_only_pages(body: CanonBody, characters: dict[int, int], *, below: int, min_area: float) -> list[int]:

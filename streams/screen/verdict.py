@@ -83,13 +83,15 @@ class _Case:
 
     def _pages(self) -> None:
         limits, body = self.limits, self.body
-        characters = {n: int(s["characters"]) for n, s in self.pages.items()}
+        characters = {p.number: numbers.amount_of_writing(p.text) for p in self.parts if p.number is not None}
         if not characters:
             return
         empty = [n for n, count in characters.items() if count < limits.near_empty_page_characters]
         self.scores["near_empty_pages"] = share = len(empty) / len(characters)
         if len(characters) >= limits.min_pages_for_near_empty and share > limits.max_near_empty_pages:
             self._hold("near_empty_pages", f"{len(empty)} of {len(characters)} pages have hardly any text")
+        elif 0 < sum(characters.values()) < limits.min_page_characters:
+            self._hold("near_empty_pages", f"{sum(characters.values())} characters in all")
         images = numbers.image_only_pages(
             body, characters, below=limits.near_empty_page_characters, min_area=limits.min_image_area
         )
@@ -115,8 +117,9 @@ class _Case:
 
     def _characters(self) -> None:
         limits = self.limits
-        for code in self._broken_characters(self.scores):
-            self._hold(code, _described(code, self.scores))
+        if not self.pages:  # else its pages decide, see `_damaged_pages`
+            for code in self._broken_characters(self.scores):
+                self._hold(code, _described(code, self.scores))
         for number, found in self.pages.items():
             for code in self._broken_characters(found):
                 self.damaged.setdefault(code, set()).add(number)
@@ -146,7 +149,7 @@ class _Case:
             codes.append("cid_leak")
         if not paged and found["control"] > limits.max_control:
             codes.append("mojibake")
-        if replacement > limits.max_replacement:
+        if found["replacement_in_words"] > limits.max_replacement:
             codes.append("replacement_chars")
         return codes
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +21,8 @@ Box = tuple[float, float, float, float]  # x0, y0, x1, y1 in points, origin top 
 # Unknown glyphs stay U+FFFD: with TEXT_CID_FOR_UNKNOWN_UNICODE a broken font gives letters that look like text.
 _TEXT = pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_COLLECT_VECTORS
 _SHOWN = pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_CLIP | pymupdf.TEXT_PRESERVE_IMAGES
+_MORE_THAN_TEXT = re.compile(rb"(?<![^\s\])>}])(?:W\*?|Do|BI|sh)(?![^\s/\[(<%])")  # operators of ISO 32000-1, annex A
+_LONG_CONTENT = 8 * 1024 * 1024
 _EOF_WINDOW = 2048  # Acrobat looks for %%EOF in the last 1,024 bytes (ISO 32000-1, implementation note 18); be generous
 _ITALIC, _MONO, _BOLD = 1 << 1, 1 << 3, 1 << 4
 _SUPERSCRIPT = 1 << 0
@@ -217,15 +220,16 @@ class Pdf:
         rotation = int(page.rotation) % 360
         place = _Placement(page.rotation_matrix if rotation else None)
         everywhere = pymupdf.INFINITE_RECT()
-        text = page.get_textpage(clip=everywhere, flags=_TEXT)
-        shown = page.get_textpage(clip=everywhere, flags=_SHOWN)
-        blocks = text.extractDICT()["blocks"]
-        painted = [(int(image["size"]), place.box(image["bbox"])) for image in shown.extractIMGINFO()]
+        blocks = page.get_textpage(clip=everywhere, flags=_TEXT).extractDICT()["blocks"]
         lines = list(_lines(blocks, place))
-        characters = sum(len(span.text) for line in lines for span in line.spans)
-        clipped = characters - _length(shown)
-        if clipped > 0:  # the common page has nothing clipped and is not converted twice
-            lines = list(_lines(shown_text(page), place))
+        painted: list[tuple[int, Box]] = []
+        clipped = 0
+        if _has_more_than_text(page):
+            shown = page.get_textpage(clip=everywhere, flags=_SHOWN)
+            painted = [(int(image["size"]), place.box(image["bbox"])) for image in shown.extractIMGINFO()]
+            clipped = sum(len(span.text) for line in lines for span in line.spans) - _length(shown)
+            if clipped > 0:  # the common page has nothing clipped and is not converted twice
+                lines = list(_lines(_shown_text(page), place))
         self._words = (number, page)
         vectors = [
             Vector(place.box(block["bbox"]), int(block["color"]) & 0xFFFFFF, bool(block["stroked"]))
@@ -309,7 +313,13 @@ def _lines(blocks: list[Any], place: _Placement) -> Iterator[RawLine]:
             yield RawLine(spans, place.box(line["bbox"]), place.direction(*line["dir"]), bool(line["wmode"]))
 
 
-def shown_text(page: Any) -> list[Any]:
+def _has_more_than_text(page: Any) -> bool:
+    """Whether the content may clip, or paint a picture or a gradient; a look at the operators is cheaper than a run."""
+    content = page.read_contents()
+    return len(content) > _LONG_CONTENT or _MORE_THAN_TEXT.search(content) is not None
+
+
+def _shown_text(page: Any) -> list[Any]:
     """The text that clipping paths leave."""
     flags = pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_CLIP
     blocks: list[Any] = page.get_textpage(clip=pymupdf.INFINITE_RECT(), flags=flags).extractDICT()["blocks"]
