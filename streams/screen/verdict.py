@@ -32,7 +32,7 @@ def screen(body: CanonBody, policy: Policy, *, size: int, source: str | None = N
         outcome=Outcome.QUARANTINED if case.problems else Outcome.READY,
         problems=list(case.problems),
         error="; ".join(f"{code}: {why}" for code, why in case.problems.items()) or None,
-        warnings=case.warnings,
+        warnings=[code for code in case.warnings if code not in case.problems],
         scores=_rounded(case.scores),
         pages=[PageScores(number=n, scores=_rounded(s)) for n, s in case.pages.items()],
         policy=policy.id,

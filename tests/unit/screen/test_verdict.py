@@ -291,7 +291,7 @@ def test_policy_decides() -> None:
 def test_same_body_same_screening_in_another_process() -> None:
     program = (
         "from tests.unit.screen.texts import *\nfrom streams.screen import *\nimport msgspec\n"
-        "for t in (*TEXTS.values(), shifted(TEXTS['en'])):\n"
+        "for t in (TEXTS['en'], TEXTS['tr'], TEXTS['ja'], shifted(TEXTS['en'])):\n"
         "    print(msgspec.json.encode(screen(pdf(t, MEMO), Policy(), size=9)))\n"
     )
     outputs = {
@@ -305,7 +305,7 @@ def test_same_body_same_screening_in_another_process() -> None:
         for seed in ("1", "2")
     }
     assert len(outputs) == 1
-    assert outputs.pop().count(b"\n") == len(TEXTS) + 1
+    assert outputs.pop().count(b"\n") == 4
 
 
 @pytest.mark.parametrize(
