@@ -204,10 +204,10 @@ class ExtractStage(_Stage):
 
     async def _known(self, key: str) -> tuple[Payload | None, Attempt | None]:
         """The canon that is already there, verified; one that is damaged is made again."""
-        found = await asyncio.to_thread(self._store.find, key)
-        if found is None:
-            return None, None
         try:
+            found = await asyncio.to_thread(self._store.find, key)
+            if found is None:
+                return None, None
             data = await asyncio.to_thread(self._store.get, key, sha256=found.sha256)
         except BlobCorrupt:
             await asyncio.to_thread(self._store.delete, key)  # derived data: the original makes it again

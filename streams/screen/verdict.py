@@ -9,6 +9,14 @@ from streams.screen.language import detect_language
 from streams.screen.policy import Policy, Thresholds
 from streams.screen.scores import Part
 
+_INSTEAD = {
+    "login_page": "a login page",
+    "captcha_page": "a captcha",
+    "gate_page": "a consent or error page",
+    "script_shell": "the empty shell of an application",
+}
+"""What extractors find in the place of a document, by their warning."""
+
 _DIGITS = 4
 """Decimals of a stored score."""
 
@@ -63,6 +71,7 @@ class _Case:
             if part.number is not None:
                 self.pages[part.number] = numbers.part_scores(part)[0]
         self._pages()
+        self._kind_of_page()
         if not found.ink:
             if self.limits.require_text:
                 self._hold("empty_extraction", f"no text in {self.size} bytes")
@@ -238,6 +247,12 @@ class _Case:
             self._hold("too_repetitive", f"{lines:.0%} of the text are lines that came before")
         elif runs > limits.max_repeated_ngrams:
             self._hold("too_repetitive", f"{runs:.0%} of the text came before, word for word")
+
+    def _kind_of_page(self) -> None:
+        """The extractor saw that this is not the document, only what stands in its place."""
+        if "not_content" in self.body.warnings:
+            kinds = [code for code in self.body.warnings if code in _INSTEAD]
+            self._hold("not_content", " and ".join(_INSTEAD[code] for code in kinds) or "no content of its own")
 
     def _recognition(self) -> None:
         confidence = self.body.confidence

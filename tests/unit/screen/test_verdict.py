@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from streams.records import PROBLEMS, BlockKind, BlockSource, CanonBody, Method, Outcome, Screening
@@ -352,3 +353,19 @@ def test_cases_that_the_text_decides(name: str, encoding: str, language: str | N
     assert judged(text).problems == ([problem] if problem else [])
     if language:
         assert detect_language(text)[0] == language
+
+
+@pytest.mark.parametrize(
+    ("warnings", "said"),
+    [
+        (["not_content", "login_page"], "a login page"),
+        (["not_content", "script_shell"], "the empty shell of an application"),
+        (["not_content"], "no content of its own"),
+    ],
+)
+def test_a_page_in_place_of_the_document_is_held(warnings: list[str], said: str) -> None:
+    body = msgspec.structs.replace(canon(TEXTS["en"]), warnings=warnings)
+    found = judged(body)
+    assert found.problems == ["not_content"]
+    assert found.error is not None
+    assert said in found.error
