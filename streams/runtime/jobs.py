@@ -24,6 +24,14 @@ from streams.records.codec import decode as avro_decode
 from streams.records.codec import encode as avro_encode
 
 
+MAX_TITLE = 1000
+MAX_AUTHORS = 100
+MAX_MESSAGE = 2000
+MAX_PAGE_SCORES = 800
+"""A record must fit into a message, whatever a document claims its title, its authors or its page count to be; the canon
+in the blob store has all of it."""
+
+
 class DecodeArgs(msgspec.Struct, frozen=True, kw_only=True):
     """What decode is told about the bytes at `path`."""
 
@@ -113,7 +121,11 @@ def run_extract(args: ExtractArgs) -> CanonBody:
 def run_screen(body: CanonBody, args: ScreenArgs) -> ScreenAnswer:
     from streams.screen import screen
 
-    return ScreenAnswer(screen(body, _policy(args.policy_file), size=args.size), summarize(body))
+    screening = screen(body, _policy(args.policy_file), size=args.size)
+    if len(screening.pages) > MAX_PAGE_SCORES:
+        warnings = [*screening.warnings, "page_scores_dropped"]
+        screening = msgspec.structs.replace(screening, pages=[], warnings=warnings)
+    return ScreenAnswer(screening, summarize(body))
 
 
 @cache
@@ -126,8 +138,8 @@ def _policy(file: str | None) -> Any:
 def summarize(body: CanonBody) -> CanonSummary:
     """What the ledger and the catalog keep of a canon."""
     return CanonSummary(
-        title=body.title,
-        authors=body.authors,
+        title=body.title[:MAX_TITLE] if body.title else body.title,
+        authors=[author[:MAX_TITLE] for author in body.authors[:MAX_AUTHORS]],
         created=body.created,
         modified=body.modified,
         language=body.language,
@@ -142,9 +154,10 @@ def summarize(body: CanonBody) -> CanonSummary:
 
 def failed(failure: Failure) -> Screening:
     """The end of a document that never had a canon."""
+    message = failure.message[:MAX_MESSAGE]
     if failure.skip:
-        return Screening(outcome=Outcome.SKIPPED, rule=failure.code, error=failure.message)
-    return Screening(outcome=Outcome.QUARANTINED, problems=[failure.code], error=failure.message)
+        return Screening(outcome=Outcome.SKIPPED, rule=failure.code, error=message)
+    return Screening(outcome=Outcome.QUARANTINED, problems=[failure.code], error=message)
 
 
 def run_examine(args: ExamineArgs) -> tuple[Examination, bytes]:
