@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 
 from streams.blobs import BlobStore
 from streams.ledger.store import StateStore
-from streams.ledger.transitions import Arrived, Effects, Event, Policy, apply, version_at
+from streams.ledger.timeline import version_at
+from streams.ledger.transitions import Arrived, Effects, Event, Policy, apply
 from streams.records import (
     Canon,
     CanonSummary,

@@ -7,7 +7,7 @@ list, so the order in which they became known, and how often, can't matter.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Literal
 
 import msgspec
@@ -15,6 +15,7 @@ import msgspec
 from streams.records import Change, Operation, Outcome, Sequence, SourceState, Status, Version
 
 HeldUpdate = Literal["serve_stale", "withdraw"]
+EARLIEST = datetime.min.replace(tzinfo=UTC)
 
 
 class Life(msgspec.Struct):
@@ -40,23 +41,37 @@ def lives_of(versions: Iterable[Version], changes: Iterable[Change]) -> list[Lif
             lives[-1].deleted = fact
             lives.append(Life(versions=[]))
     for life in lives:
-        if all(version.manifest.revision_order is not None for version in life.versions):
-            life.versions.sort(key=lambda version: (version.manifest.revision_order or 0, version.sequence))
+        life.versions = in_order(life.versions)
     return lives
+
+
+def in_order(versions: list[Version]) -> list[Version]:
+    """Versions of one life, oldest first."""
+    if all(version.manifest.revision_order is not None for version in versions):
+        return sorted(versions, key=lambda version: (version.manifest.revision_order or 0, version.sequence))
+    return sorted(versions, key=lambda version: version.sequence)
+
+
+def version_at(state: SourceState, sequence: Sequence | None) -> Version | None:
+    """The version with this sequence."""
+    return next((version for version in state.versions if version.sequence == sequence), None)
 
 
 def derive(state: SourceState, held_update: HeldUpdate) -> SourceState:
     """Fills in everything that follows from the facts of `state`."""
     lives = lives_of(state.versions, state.changes)
     versions: list[Version] = []
+    floor = EARLIEST
     for life in lives:
-        versions += _intervals(life)
+        found = _intervals(life, floor)
+        versions += found
+        floor = max(floor, found[-1].valid_to or floor) if found else floor
     last = lives[-1]
     deleted = not last.versions and any(life.deleted is not None for life in lives)
     current = last.versions[-1] if last.versions else None
     published, stale = _published(last.versions, held_update)
-    path, file_name, source = _latest_place(state)
-    readers, owner = _latest_rights(state)
+    path, file_name, source = latest_place(state)
+    readers, owner = latest_rights(state)
     return msgspec.structs.replace(
         state,
         status=Status.DELETED if deleted else Status.LIVE,
@@ -74,17 +89,18 @@ def derive(state: SourceState, held_update: HeldUpdate) -> SourceState:
     )
 
 
-def _intervals(life: Life) -> list[Version]:
-    """No two versions are valid at once; one that came too late gets an empty interval."""
+def _intervals(life: Life, floor: datetime) -> list[Version]:
+    """No two versions are valid at once. `floor` is the end of the life before.
+
+    A revision that was delivered late began after its follower did: its interval is empty, and the follower's stays.
+    """
     found: list[Version] = []
-    begins: list[datetime] = []
-    for version in life.versions:
-        own = version.manifest.ingested_at
-        begins.append(max(own, begins[-1]) if begins else own)
+    begins = [max(version.manifest.ingested_at, floor) for version in life.versions]
+    for index in range(len(begins) - 2, -1, -1):
+        begins[index] = min(begins[index], begins[index + 1])
     for index, version in enumerate(life.versions):
         follower = life.versions[index + 1] if index + 1 < len(life.versions) else None
         if follower is not None:
-            # A late revision began after its follower did: its interval is empty, at the follower's beginning.
             end: datetime | None = begins[index + 1]
         else:
             end = max(life.deleted.at, begins[index]) if life.deleted is not None else None
@@ -114,25 +130,29 @@ def _published(versions: list[Version], held_update: HeldUpdate) -> tuple[Versio
     return good, good is not None and current.outcome is Outcome.QUARANTINED
 
 
-def _latest_place(state: SourceState) -> tuple[str, str, str]:
+def latest_place(state: SourceState, before: Sequence | None = None) -> tuple[str, str, str]:
+    """Path, file name and source as the newest fact says, or the newest one before a sequence."""
     known: list[tuple[Sequence, str, str, str]] = [
         (v.sequence, v.manifest.path, v.manifest.file_name, v.manifest.source) for v in state.versions
     ]
     source = max(known)[3] if known else state.source
     known += [(c.sequence, c.path, c.file_name or c.path.rsplit("/", 1)[-1], source) for c in state.changes if c.path]
+    known = [entry for entry in known if before is None or entry[0] < before]
     if not known:
         return state.path, state.file_name, state.source
     _, path, file_name, _ = max(known)
     return path, file_name, source
 
 
-def _latest_rights(state: SourceState) -> tuple[list[str] | None, str | None]:
+def latest_rights(state: SourceState, before: Sequence | None = None) -> tuple[list[str] | None, str | None]:
+    """Readers and owner as the newest fact says, or the newest one before a sequence."""
     known: list[tuple[Sequence, list[str] | None, str | None]] = [
         (v.sequence, v.manifest.readers, v.manifest.owner) for v in state.versions
     ]
     known += [
         (c.sequence, c.readers, c.owner) for c in state.changes if c.operation in (Operation.ACL, Operation.UPSERT)
     ]
+    known = [entry for entry in known if before is None or entry[0] < before]
     if not known:
         return state.readers, state.owner
     _, readers, owner = max(known, key=lambda entry: entry[0])

@@ -14,9 +14,19 @@ from typing import Any
 import msgspec
 
 from streams.errors import CanonryError
-from streams.ledger.timeline import HeldUpdate, derive, lives_of
+from streams.ledger.bounds import trimmed
+from streams.ledger.judgement import borrowing, judged_by, merged
+from streams.ledger.timeline import (
+    HeldUpdate,
+    Life,
+    derive,
+    in_order,
+    latest_place,
+    latest_rights,
+    lives_of,
+    version_at,
+)
 from streams.records import (
-    CanonVersion,
     Change,
     ChangeEvent,
     Decision,
@@ -24,7 +34,6 @@ from streams.records import (
     Deletion,
     Operation,
     Outcome,
-    Payload,
     Screened,
     Screening,
     Sequence,
@@ -33,9 +42,8 @@ from streams.records import (
     Version,
 )
 
-KEEP_VERSIONS = 200
-"""Versions kept in one state; older ones stay in `raw-arrived`. Bounds the size of a record on `versions`."""
-KEEP_CHANGES = 200
+
+__all__ = ["RULES", "Arrived", "DecisionRefused", "Effects", "Event", "Policy", "apply", "empty", "version_at"]
 
 
 class DecisionRefused(CanonryError):
@@ -92,7 +100,7 @@ def apply(
     changed = RULES[_kind(event)](before, event, now)
     if changed is before:
         return before, Effects()
-    after = derive(_trimmed(changed), policy.held_update)
+    after = derive(trimmed(changed), policy.held_update)
     return after, _difference(before, after)
 
 
@@ -134,18 +142,19 @@ def _change(state: SourceState, event: Arrived, now: datetime) -> SourceState:
     operation, manifest = event.event.operation, event.event.manifest
     if any(change.sequence == event.sequence for change in state.changes):
         return state
-    if operation is Operation.DELETE:
-        life = _life_at(state, event.sequence)
-        if life is None or (not life.versions and state.changes):
-            return _seen(state, event.sequence)  # deleted already
-    moves = operation is Operation.MOVE
+    # What counts is what stands before it in the log: a result may have opened a later version already.
+    life, earlier_lives = _life_at(state, event.sequence)
+    lives = any(version.sequence < event.sequence for version in life.versions)
+    if operation is Operation.DELETE and earlier_lives and not lives:
+        return _seen(state, event.sequence)  # deleted already
+    places = operation is Operation.MOVE or not any(v.sequence < event.sequence for v in state.versions)
     rights = operation is Operation.ACL
     change = Change(
         operation=operation,
         sequence=event.sequence,
         at=manifest.ingested_at,
-        path=manifest.path if moves or not state.versions else None,
-        file_name=manifest.file_name if moves or not state.versions else None,
+        path=manifest.path if places else None,
+        file_name=manifest.file_name if places else None,
         readers=manifest.readers if rights else None,
         owner=manifest.owner if rights else None,
         actor=event.event.actor,
@@ -160,35 +169,31 @@ def _change(state: SourceState, event: Arrived, now: datetime) -> SourceState:
 def _result(state: SourceState, event: Screened, now: datetime) -> SourceState:
     """Rules 5 and 9: a result belongs to its version, wherever that stands now; it never moves what is current."""
     document = event.document
-    if document.sequence > state.high_water:
-        # The stages were quicker than the ledger's own reading of raw-arrived: the result opens its version.
-        version = Version(
-            sequence=document.sequence,
-            manifest=document.manifest,
-            content=document.content,
-            valid_from=document.manifest.ingested_at,
-        )
-        state = _insert(state, version)
-    target = next((v for v in state.versions if v.sequence == document.sequence), None)
+    opened = Version(
+        sequence=document.sequence,
+        manifest=document.manifest,
+        content=document.content,
+        valid_from=document.manifest.ingested_at,
+    )
+    target = version_at(state, document.sequence)
+    if target is None and document.sequence > state.high_water:
+        # The stages were quicker than the ledger's own reading of raw-arrived: the result opens its version, and its
+        # event, when it is read, says whether it stays (`_insert`).
+        return msgspec.structs.replace(state, versions=[*state.versions, merged(opened, judged_by(opened, event, now))])
     if target is None:
-        # Its event repeated what an earlier version says; that version may still wait for this very result.
-        earlier = [
-            v
-            for v in state.versions
-            if v.sequence < document.sequence and v.content is not None and v.content.sha256 == document.content.sha256
-        ]
-        target = max(earlier, key=lambda v: v.sequence, default=None)
-        if target is None or target.outcome is not Outcome.PENDING:
-            return state
-    judged = _judge(target, event, now)
-    if judged is target:
-        return state
-    return _replace(state, judged)
+        target = _repeated_by(state, opened)  # its event said what this version says
+    if target is None:
+        return state  # of a version that was trimmed
+    judged = merged(target, judged_by(target, event, now))
+    return state if judged == target else _replace(state, judged)
 
 
 def _decision(state: SourceState, event: Decision, now: datetime) -> SourceState:
     """Rule 10: a person ends what the screen could not; only the current, held version can be decided."""
-    target = next((v for v in state.versions if v.sequence == event.sequence), None)
+    target = version_at(state, event.sequence)
+    note = f"{event.kind.value} by {event.actor}: {event.reason}"
+    if target is not None and target.screening is not None and target.screening.error == note:
+        return state  # carried out already
     if target is None or state.current != event.sequence:
         raise DecisionRefused(f"{event.source_id}: version {event.sequence.offset} is not the current one (any more).")
     wanted = {DecisionKind.ACCEPT: Outcome.READY, DecisionKind.SKIP: Outcome.SKIPPED}.get(event.kind)
@@ -201,7 +206,6 @@ def _decision(state: SourceState, event: Decision, now: datetime) -> SourceState
     if wanted is Outcome.READY and not target.canons:
         raise DecisionRefused(f"{event.source_id}: there is no text to accept.")
     screening = target.screening or Screening(outcome=wanted)
-    note = f"{event.kind.value} by {event.actor}: {event.reason}"
     return _replace(
         state,
         msgspec.structs.replace(
@@ -232,15 +236,6 @@ RULES: dict[str, Callable[[SourceState, Any, datetime], SourceState]] = {
 }
 """The table: which event changes what. A rule gives the same object back when nothing changes."""
 
-OUTCOMES: dict[Outcome, frozenset[Outcome]] = {
-    Outcome.PENDING: frozenset({Outcome.READY, Outcome.QUARANTINED, Outcome.SKIPPED}),
-    Outcome.READY: frozenset({Outcome.READY, Outcome.QUARANTINED, Outcome.SKIPPED}),
-    Outcome.QUARANTINED: frozenset({Outcome.READY, Outcome.QUARANTINED, Outcome.SKIPPED}),
-    Outcome.SKIPPED: frozenset({Outcome.READY, Outcome.QUARANTINED, Outcome.SKIPPED}),
-}
-"""States of a version: pending is left once and never entered again; the others change with a newer judgement."""
-
-
 # --- how facts enter --------------------------------------------------------------------------------------------------
 
 
@@ -262,45 +257,40 @@ def _seen(state: SourceState, sequence: Sequence) -> SourceState:
     return msgspec.structs.replace(state, high_water=sequence)
 
 
-def _life_at(state: SourceState, sequence: Sequence) -> Any:
-    """The life that a fact of this sequence falls into; None when it lies at or before a delete that ended it."""
-    for life in lives_of(state.versions, state.changes):
+def _life_at(state: SourceState, sequence: Sequence) -> tuple[Life, bool]:
+    """The life that a fact of this sequence falls into, and whether a delete stands before it."""
+    lives = lives_of(state.versions, state.changes)
+    for index, life in enumerate(lives):
         if life.deleted is None or sequence < life.deleted.sequence:
-            return life
-    return None
+            return life, index > 0
+    raise AssertionError("the last life has no end")
+
+
+def _repeated_by(state: SourceState, version: Version) -> Version | None:
+    """The version that `version` says once more, if it does: the one right before it in the order of its life."""
+    life, _ = _life_at(state, version.sequence)
+    order = in_order([*(known for known in life.versions if known.sequence < version.sequence), version])
+    place = order.index(version)
+    return order[place - 1] if place and _says_the_same(order[place - 1], version) else None
 
 
 def _insert(state: SourceState, version: Version) -> SourceState:
     """A version becomes known, unless it is known, or repeats what stands before it."""
-    if any(known.sequence == version.sequence for known in state.versions):
+    known = version_at(state, version.sequence)
+    if known is not None and version.sequence <= state.high_water:
         return state
-    life = _life_at(state, version.sequence)
-    neighbours = [v for v in life.versions if v.sequence < version.sequence] if life is not None else []
-    before = neighbours[-1] if neighbours else None
-    if before is not None and _says_the_same(before, version):
+    others = [other for other in state.versions if other is not known]
+    before = _repeated_by(msgspec.structs.replace(state, versions=others), version)
+    if before is not None:
+        if known is not None:  # a result came before its event and opened a version that is none
+            judged = merged(before, known)
+            others = [judged if other is before else other for other in others]
+            state = msgspec.structs.replace(state, versions=others)
         return _repeated(state, version)
-    twin = next(
-        (
-            v
-            for v in reversed(state.versions)
-            if version.content is not None
-            and v.content is not None
-            and v.content.sha256 == version.content.sha256
-            and v.outcome is not Outcome.PENDING
-        ),
-        None,
-    )
-    if twin is not None and version.outcome is Outcome.PENDING:
-        # A, B, A: the content was judged before, and the same content and extractor give the same canon.
-        version = msgspec.structs.replace(
-            version,
-            outcome=twin.outcome,
-            detection=twin.detection,
-            screening=twin.screening,
-            summary=twin.summary,
-            canons=twin.canons,
-            settled_at=twin.settled_at,
-        )
+    if known is not None:
+        return _seen(state, version.sequence)
+    if version.outcome is Outcome.PENDING:
+        version = borrowing(version, state.versions)
     return _seen(msgspec.structs.replace(state, versions=[*state.versions, version]), version.sequence)
 
 
@@ -316,10 +306,11 @@ def _says_the_same(one: Version, other: Version) -> bool:
 def _repeated(state: SourceState, version: Version) -> SourceState:
     """The same content again: no version, but a new place or new rights count (rules 3 and 4)."""
     manifest = version.manifest
-    if (manifest.path, manifest.readers, manifest.owner) == (state.path, state.readers, state.owner):
-        return _seen(state, version.sequence)
     if any(change.sequence == version.sequence for change in state.changes):
         return state
+    path, _, _ = latest_place(state, before=version.sequence)
+    if (manifest.path, (manifest.readers, manifest.owner)) == (path, latest_rights(state, before=version.sequence)):
+        return _seen(state, version.sequence)
     change = Change(
         operation=Operation.UPSERT,
         sequence=version.sequence,
@@ -332,56 +323,12 @@ def _repeated(state: SourceState, version: Version) -> SourceState:
     return _seen(msgspec.structs.replace(state, changes=[*state.changes, change]), version.sequence)
 
 
-def _judge(version: Version, event: Screened, now: datetime) -> Version:
-    """The version with this result; the same object when it says nothing new."""
-    screening = msgspec.structs.replace(event.screening, pages=[])  # per page: on the records of consumers
-    canons = version.canons
-    if event.payload is not None and event.attempt is not None:
-        slim = Payload(key=event.payload.key, sha256=event.payload.sha256, size=event.payload.size)
-        if not canons or canons[-1].attempt.fingerprint != event.attempt.fingerprint:
-            archived = [msgspec.structs.replace(c, archived_at=c.archived_at or now) for c in canons]
-            canons = [*archived, CanonVersion(payload=slim, attempt=event.attempt, created_at=now)]
-    if version.outcome is screening.outcome and version.screening == screening and version.canons == canons:
-        return version
-    assert screening.outcome in OUTCOMES[version.outcome]
-    return msgspec.structs.replace(
-        version,
-        outcome=screening.outcome,
-        detection=event.detection,
-        screening=screening,
-        summary=event.summary,
-        canons=canons,
-        timings=event.timings,
-        settled_at=now,
-    )
-
-
 def _replace(state: SourceState, version: Version) -> SourceState:
     versions = [version if known.sequence == version.sequence else known for known in state.versions]
     return msgspec.structs.replace(state, versions=versions)
 
 
-def _trimmed(state: SourceState) -> SourceState:
-    """Bounds one record; the oldest facts are closed for long and stay in the log."""
-    if len(state.versions) <= KEEP_VERSIONS and len(state.changes) <= KEEP_CHANGES:
-        return state
-    return msgspec.structs.replace(
-        state,
-        versions=[
-            version
-            for number, version in enumerate(sorted(state.versions, key=lambda v: v.sequence, reverse=True))
-            if number < KEEP_VERSIONS or version.sequence == state.published
-        ],
-        changes=sorted(state.changes, key=lambda c: c.sequence)[-KEEP_CHANGES:],
-    )
-
-
 # --- effects ----------------------------------------------------------------------------------------------------------
-
-
-def version_at(state: SourceState, sequence: Sequence | None) -> Version | None:
-    """The version with this sequence."""
-    return next((version for version in state.versions if version.sequence == sequence), None)
 
 
 def _seen_by_consumers(state: SourceState) -> Any:
@@ -398,6 +345,8 @@ def _seen_by_consumers(state: SourceState) -> Any:
         state.owner,
         state.stale,
         version.screening,
+        version.summary,
+        version.detection.media_type if version.detection else None,
     )
 
 
@@ -421,14 +370,18 @@ def _difference(before: SourceState, after: SourceState) -> Effects:
     effects.deletions = [
         _deletion(after, change)
         for change in after.changes
-        if change.operation is Operation.DELETE and change.sequence not in known and after.versions
+        if change.operation is Operation.DELETE and change.sequence not in known and _ended_by(after, change)
     ]
     return effects
 
 
+def _ended_by(state: SourceState, change: Change) -> Version | None:
+    """The last version before a delete; None when it met nothing."""
+    return max((v for v in state.versions if v.sequence < change.sequence), key=lambda v: v.sequence, default=None)
+
+
 def _deletion(state: SourceState, change: Change) -> Deletion:
-    ended = [v for v in state.versions if v.sequence < change.sequence]
-    last = max(ended, key=lambda v: v.sequence, default=None)
+    last = _ended_by(state, change)
     return Deletion(
         source_id=state.source_id,
         sequence=change.sequence,

@@ -1,0 +1,51 @@
+"""One state is one record on `versions`: bounded in number and in bytes. What is trimmed stays in `raw-arrived`."""
+
+from __future__ import annotations
+
+import msgspec
+
+from streams.records import Change, Operation, SourceState, Version
+from streams.records.codec import encode
+
+KEEP_VERSIONS = 200
+KEEP_CHANGES = 200
+MOST_BYTES = 800 * 1024
+"""A record on `versions` may have 900 KiB; the rest is for what `derive` adds."""
+SMALL = 8
+"""States with no more facts than this are not measured: only absurd manifests could make them large."""
+
+
+def trimmed(state: SourceState) -> SourceState:
+    """The state without its oldest facts, as many as its bounds ask for.
+
+    Kept whatever its age: the version that is current, the one that consumers see, the newest place, the newest rights,
+    and every delete that parts versions that are kept.
+    """
+    if len(state.versions) > KEEP_VERSIONS or len(state.changes) > KEEP_CHANGES:
+        state = _newest(state, KEEP_VERSIONS, KEEP_CHANGES)
+    keep = max(len(state.versions), len(state.changes))
+    while keep > SMALL and len(encode(state)) > MOST_BYTES:
+        keep = keep * 3 // 4
+        state = _newest(state, keep, keep)
+    return state
+
+
+def _newest(state: SourceState, versions: int, changes: int) -> SourceState:
+    by_age = sorted(state.versions, key=lambda version: version.sequence)
+    always = {state.current, state.published, *(version.sequence for version in by_age[-versions:])}
+    kept = [version for version in by_age if version.sequence in always]
+    return msgspec.structs.replace(state, versions=kept, changes=_needed(state, kept, changes))
+
+
+def _needed(state: SourceState, versions: list[Version], count: int) -> list[Change]:
+    by_age = sorted(state.changes, key=lambda change: change.sequence)
+    oldest = versions[0].sequence if versions else None
+    placing = [change for change in by_age if change.path][-1:]
+    granting = [change for change in by_age if change.operation in (Operation.ACL, Operation.UPSERT)][-1:]
+    ending = [
+        change
+        for change in by_age
+        if change.operation is Operation.DELETE and (oldest is None or change.sequence > oldest)
+    ]
+    needed = {change.sequence for change in (*by_age[-count:], *placing, *granting, *ending)}
+    return [change for change in by_age if change.sequence in needed]
