@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,7 +23,7 @@ Box = tuple[float, float, float, float]  # x0, y0, x1, y1 in points, origin top 
 _TEXT = pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_COLLECT_VECTORS
 _SHOWN = pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_CLIP | pymupdf.TEXT_PRESERVE_IMAGES
 _MORE_THAN_TEXT = re.compile(rb"(?<![^\s\])>}])(?:W\*?|Do|BI|sh)(?![^\s/\[(<%])")  # operators of ISO 32000-1, annex A
-_LONG_CONTENT = 8 * 1024 * 1024
+_LONG_CONTENT = 4 * 1024 * 1024
 _EOF_WINDOW = 2048  # Acrobat looks for %%EOF in the last 1,024 bytes (ISO 32000-1, implementation note 18); be generous
 _ITALIC, _MONO, _BOLD = 1 << 1, 1 << 3, 1 << 4
 _SUPERSCRIPT = 1 << 0
@@ -314,9 +315,25 @@ def _lines(blocks: list[Any], place: _Placement) -> Iterator[RawLine]:
 
 
 def _has_more_than_text(page: Any) -> bool:
-    """Whether the content may clip, or paint a picture or a gradient; a look at the operators is cheaper than a run."""
-    content = page.read_contents()
-    return len(content) > _LONG_CONTENT or _MORE_THAN_TEXT.search(content) is not None
+    """Whether the content may clip, or paint a picture or a gradient; a look at the operators is cheaper than a run.
+
+    The content is inflated here, up to a limit: MuPDF would give all of it, and a stream of 40 KB may hold a gigabyte.
+    """
+    content = b""
+    for xref in page.get_contents():
+        coding = page.parent.xref_get_key(xref, "Filter")[1]
+        if coding not in ("null", "/FlateDecode") or page.parent.xref_get_key(xref, "DecodeParms")[0] != "null":
+            return True
+        raw = page.parent.xref_stream_raw(xref)
+        if coding != "null":
+            try:
+                raw = zlib.decompressobj().decompress(raw, _LONG_CONTENT)
+            except zlib.error:
+                return True
+        content += b"\n" + raw
+        if len(content) > _LONG_CONTENT:
+            return True
+    return _MORE_THAN_TEXT.search(content) is not None
 
 
 def _shown_text(page: Any) -> list[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import time
+import tracemalloc
 from pathlib import Path
 
 import pymupdf
@@ -366,6 +367,22 @@ def test_page_full_of_fragments_takes_bounded_time(tmp_path: Path) -> None:
     begin = time.process_time()
     run(tmp_path, maker)
     assert time.process_time() - begin < 10
+
+
+def test_content_that_inflates_is_never_held_whole(tmp_path: Path) -> None:
+    maker = Maker().new_page().lines(72, 100, PROSE)
+    xref = maker.page.get_contents()[0]
+    maker.document.update_stream(xref, maker.document.xref_stream(xref) + b" " * 60_000_000)
+    content = maker.bytes()
+    assert len(content) < 200_000
+    tracemalloc.start()
+    try:
+        draft = run(tmp_path, content)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert [block.text for block in draft.blocks] == [" ".join(PROSE)]
+    assert peak < 30_000_000
 
 
 def test_stderr_stays_clean(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
