@@ -64,9 +64,15 @@ class Worker:
         await self._producer.start()
         if self._uses_slots:
             await self.slots.warm_up()
-        await asyncio.gather(*(app.start() for app in self.apps))
-        log.info("Working: %s.", ", ".join(app.stage.name for app in self.apps))
-        status = await self._watch(stop)
+        try:
+            await asyncio.gather(*(app.start() for app in self.apps))
+        except Exception:
+            # From here on there are Faust's threads: the process must end by the status, or it would hang on them.
+            log.exception("A stage could not start. The process ends and should be restarted.")
+            status = EXIT_STUCK
+        else:
+            log.info("Working: %s.", ", ".join(app.stage.name for app in self.apps))
+            status = await self._watch(stop)
         await self._shut_down()
         return status
 
