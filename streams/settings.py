@@ -7,13 +7,17 @@ kind = "s3"                     CANONRY_BROKER=kafka-1:9092
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+from pydantic_settings import SettingsError as UnusableVariable
 
 from streams.errors import SettingsError, UnknownSource
+
+NO_SETTINGS = ("CANONRY_TEST_", "CANONRY_REQUIRE_")  # they steer the tests
 
 
 class Section(BaseModel):
@@ -111,7 +115,7 @@ class Settings(BaseSettings):
     """All of Canonry's settings. `Settings.load()` is how to get them."""
 
     model_config = SettingsConfigDict(
-        env_prefix="CANONRY_", env_nested_delimiter="__", extra="ignore", frozen=True, env_ignore_empty=True
+        env_prefix="CANONRY_", env_nested_delimiter="__", extra="forbid", frozen=True, env_ignore_empty=True
     )
 
     data_dir: Path = Field(default=Path(".canonry"), description="state of this machine: local log, blobs, catalog")
@@ -144,17 +148,20 @@ class Settings(BaseSettings):
         """The settings of this process.
 
         Raises:
-            SettingsError: the file is no TOML, or a value can't be used; names each one.
+            SettingsError: the file is no TOML, a value can't be used, or there is no such setting; names each one.
         """
         path = config_path()
+        _refuse_unknown_variables(cls.model_fields)
         if "CANONRY_CONFIG" in os.environ and not path.is_file():
             raise SettingsError(f"CANONRY_CONFIG names {path}, which is no file.")
         try:
             return cls(**overrides)
         except ValidationError as error:
-            details = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
+            details = "; ".join(f"{'.'.join(map(str, e['loc']))}: {_what_is_wrong(e)}" for e in error.errors())
             raise SettingsError(f"Settings can't be used: {details}.", remedy=f"Check {path} and CANONRY_*.") from error
-        except ValueError as error:  # tomllib's and pydantic-settings' errors are ValueErrors
+        except UnusableVariable as error:
+            raise SettingsError(f"A CANONRY_* variable can't be used: {error} (it must be JSON).") from error
+        except (ValueError, OSError) as error:  # tomllib's errors are ValueErrors
             raise SettingsError(f"{path} can't be read: {error}.") from error
 
     def source(self, name: str) -> SourceSettings:
@@ -175,6 +182,24 @@ class Settings(BaseSettings):
     @property
     def search_database(self) -> Path:
         return self.search_path or self.data_dir / "search.db"
+
+
+def _what_is_wrong(error: Any) -> str:
+    return "there is no such setting" if error["type"] == "extra_forbidden" else str(error["msg"])
+
+
+def _refuse_unknown_variables(fields: Iterable[str]) -> None:
+    """A misspelt variable would leave its setting silently at the default."""
+    names = {f"CANONRY_{field.upper()}" for field in fields} | {"CANONRY_CONFIG"}
+    unknown = [
+        name
+        for name in sorted(os.environ)
+        if name.startswith("CANONRY_") and name.split("__", 1)[0] not in names and not name.startswith(NO_SETTINGS)
+    ]
+    if unknown:
+        raise SettingsError(
+            f"There is no setting {', '.join(unknown)}.", remedy="`canonry config show` names each one's variable."
+        )
 
 
 def config_path() -> Path:

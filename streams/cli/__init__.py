@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import click
 
 from streams import __version__
-from streams.cli.output import fail
+from streams.cli.output import (
+    EXIT_INCOMPLETE,
+    EXIT_INTERRUPTED,
+    EXIT_UNAVAILABLE,
+    fail,
+    misused,
+    note,
+    prepare_streams,
+    quiet_clients,
+)
 from streams.errors import CanonryError
 
 EXIT_STATUS = """\b
@@ -16,6 +26,7 @@ Exit status:
   1  done, but not everything is as it should be (the output says what)
   2  the command was called wrongly, or a setting can't be used
   3  something outside is missing or does not answer: the broker, the blob store, a program
+  130  stopped by Ctrl-C or SIGTERM before the end
 """
 
 
@@ -73,20 +84,25 @@ def canonry() -> None:
 
 
 def main() -> None:
-    """Entry point: errors of Canonry are said in one line, never as a traceback."""
+    """Entry point: errors are said in one line, never as a traceback; ends the process with its exit status."""
+    prepare_streams()
+    quiet_clients()
     try:
-        canonry.main(standalone_mode=False)
+        # Outside standalone mode click returns the status of an Exit instead of raising it.
+        status = canonry.main(standalone_mode=False)
     except click.exceptions.Abort:
-        click.echo("Stopped.", err=True)
-        sys.exit(130)
-    except click.exceptions.Exit as exit_:
-        sys.exit(exit_.exit_code)
+        note("Stopped.")
+        sys.exit(EXIT_INTERRUPTED)
     except click.ClickException as error:
-        error.show()
-        sys.exit(2)
+        sys.exit(misused(error))
     except CanonryError as error:
         sys.exit(fail(error))
     except BrokenPipeError:
         # The reader of our output went away (`canonry … | head`): that is its right.
-        sys.stderr.close()
-        sys.exit(0)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(EXIT_INCOMPLETE)
+    except OSError as error:
+        # A full disk, a folder that may not be entered: outside of us, and no traceback tells more.
+        note(f"canonry: {error}.")
+        sys.exit(EXIT_UNAVAILABLE)
+    sys.exit(status if isinstance(status, int) else 0)

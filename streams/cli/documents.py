@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterable
 from datetime import datetime
@@ -10,7 +11,7 @@ from typing import Any
 import click
 import msgspec
 
-from streams.cli.output import EXIT_INCOMPLETE, json_option, say, show_json, show_table
+from streams.cli.output import EXIT_INCOMPLETE, json_option, safe, say, show_json, show_table
 from streams.settings import Settings
 
 
@@ -87,7 +88,7 @@ def _when(value: Any) -> str:
 
 def _tell(story: Any) -> None:
     row = story.document
-    click.secho(row.path, bold=True)
+    click.secho(safe(row.path), bold=True)
     say(f"  {row.source_id}")
     say("")
     say(f"  {_verdict(row)}")
@@ -189,7 +190,7 @@ def _section(title: str, columns: list[str], rows: list[list[Any]]) -> None:
 
 @click.command()
 @click.argument("words", nargs=-1, required=True)
-@click.option("--limit", type=click.IntRange(min=1), default=10, show_default=True)
+@click.option("--limit", type=click.IntRange(min=1), default=10, show_default=True, help="Show so many at most.")
 @click.option("--reader", metavar="PRINCIPAL", help="Only what this principal may read; default: an operator sees all.")
 @json_option
 def search(words: tuple[str, ...], limit: int, reader: str | None, as_json: bool) -> None:
@@ -206,7 +207,7 @@ def search(words: tuple[str, ...], limit: int, reader: str | None, as_json: bool
     else:
         for hit in found.hits:
             place = " · ".join(filter(None, [hit.section, f"page {hit.page}" if hit.page else ""]))
-            click.secho(hit.path + ("  (stale: a newer version is held)" if hit.stale else ""), bold=True)
+            click.secho(safe(hit.path) + ("  (stale: a newer version is held)" if hit.stale else ""), bold=True)
             if hit.title or place:
                 say("  " + " — ".join(filter(None, [hit.title, place])))
             say(f"  {' '.join(hit.snippet.split())}\n")
@@ -239,4 +240,6 @@ def canon(name: str, form: str, as_json: bool) -> None:
     with Catalog(settings) as catalog:
         body, _ = canon_of(settings, catalog, one_document(catalog, name))
     render = {"markdown": to_markdown, "text": to_text, "json": to_json}["json" if as_json else form]
-    click.echo(render(body))
+    text = render(body)
+    # A program or a file gets every character as it is; a terminal must not be steered by a document.
+    click.echo(safe(text) if sys.stdout.isatty() else text)

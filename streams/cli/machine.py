@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import click
@@ -12,6 +13,7 @@ from streams.cli.output import EXIT_UNAVAILABLE, json_option, say, show_json, sh
 from streams.settings import Settings, config_path
 
 SECRETS = ("password", "secret_key", "access_key")
+URL_PASSWORD = re.compile(r"(://[^/:@]*:)[^/]*@")  # of catalog_url
 
 
 @click.group()
@@ -39,6 +41,8 @@ def _hidden(values: dict[str, Any]) -> dict[str, Any]:
         if isinstance(value, dict)
         else "…"
         if value and any(key.endswith(secret) for secret in SECRETS)
+        else URL_PASSWORD.sub(r"\1…@", value)
+        if isinstance(value, str)
         else value
         for key, value in values.items()
     }

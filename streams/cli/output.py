@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
+import logging
+import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
@@ -19,6 +22,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 EXIT_INCOMPLETE = 1
 EXIT_USAGE = 2
 EXIT_UNAVAILABLE = 3
+EXIT_INTERRUPTED = 130  # as shells report a command that SIGINT ended
+CLIENTS = ("faust", "mode", "aiokafka")  # they call passing states errors; what does not pass, we say ourselves
+# Control characters but tab and line feed, line separators, lone surrogates; bidirectional embeddings and isolates.
+STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
 
 
 def json_option(command: F) -> F:
@@ -32,7 +39,9 @@ def console() -> Console:
 
 
 def show_json(value: Any) -> None:
-    click.echo(json.dumps(value, ensure_ascii=False, default=str))
+    """One JSON value in one line."""
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    click.echo(STEERING.sub(lambda match: f"\\u{ord(match[0]):04x}", text))
 
 
 def show_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, title: str | None = None) -> None:
@@ -51,9 +60,13 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, title: 
 
 
 def safe(value: Any) -> str:
-    """Text for a terminal: control characters of documents and names can't steer it."""
-    text = "" if value is None else str(value)
-    return "".join(char if char.isprintable() or char in " \n\t" else f"\\x{ord(char):02x}" for char in text)
+    """Text for a terminal: nothing in a document or a name can steer it or turn its line around."""
+    return STEERING.sub(_visible, "" if value is None else str(value))
+
+
+def _visible(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 
 def say(text: str = "") -> None:
@@ -65,8 +78,29 @@ def note(text: str) -> None:
     click.echo(safe(text), err=True)
 
 
+def prepare_streams() -> None:
+    """What a terminal's encoding lacks is shown as an escape instead of ending the command."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def quiet_clients(level: int = logging.CRITICAL) -> None:
+    """What the libraries of the log say of each attempt to connect is noise beside our one line."""
+    for name in CLIENTS:
+        logging.getLogger(name).setLevel(level)
+
+
+def misused(error: click.ClickException) -> int:
+    """Says how a command was called wrongly, in one line; the exit status for it."""
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    hint = f" See `{context.command_path} --help`." if context is not None else ""
+    note(f"canonry: {' '.join(error.format_message().split())}{hint}")
+    return EXIT_USAGE
+
+
 def fail(error: CanonryError) -> int:
-    """Says an error in one line; the exit status for it."""
+    """Says an error; the exit status for it."""
     note(f"canonry: {error}")
     if isinstance(error, UsageError | SettingsError):
         return EXIT_USAGE

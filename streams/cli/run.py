@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from streams.cli.output import EXIT_INCOMPLETE, json_option, note, say, show_json
+from streams.cli.output import EXIT_INCOMPLETE, EXIT_INTERRUPTED, json_option, note, quiet_clients, say, show_json
 from streams.settings import Settings
 
 
@@ -82,7 +82,7 @@ def run(folder: Path, source: str | None, watch: bool, approve_deletes: bool, as
     _show(report, settings, as_json)
     if interrupted:
         note("Stopped. What was published is in the log and goes on with the next run.")
-        raise click.exceptions.Exit(130)
+        raise click.exceptions.Exit(EXIT_INTERRUPTED)
     if not report.complete:
         raise click.exceptions.Exit(EXIT_INCOMPLETE)
 
@@ -151,11 +151,9 @@ def _show(report: Any, settings: Settings, as_json: bool) -> None:
 
 
 def configure_logging(settings: Settings) -> None:
-    """Log lines on stderr. Faust and aiokafka call passing states errors; what does not pass, we say ourselves."""
+    """Log lines on stderr; those of the log's client libraries only when everything is asked for."""
     logging.basicConfig(level=settings.log_level, format="%(asctime)s %(levelname)s %(name)s: %(message)s", force=True)
-    if settings.log_level != "DEBUG":
-        for name in ("faust", "mode", "aiokafka"):
-            logging.getLogger(name).setLevel(logging.CRITICAL)
+    quiet_clients(logging.NOTSET if settings.log_level == "DEBUG" else logging.CRITICAL)
 
 
 @click.command()

@@ -11,7 +11,7 @@ from typing import Any
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
-from aiokafka.errors import KafkaError
+from aiokafka.errors import KafkaConnectionError, KafkaError
 
 from streams.errors import BrokerUnavailable, NotFound, SettingsError
 from streams.settings import KafkaSettings, Settings
@@ -105,6 +105,8 @@ async def admin(settings: Settings, broker: str, *, timeout_s: float = REQUEST_T
         yield client
     except TimeoutError as error:
         raise BrokerUnavailable(f"{broker} did not answer as a Kafka broker within {timeout_s:g} s.") from error
+    except KafkaConnectionError as error:  # it says the same in aiokafka's words
+        raise BrokerUnavailable(f"No Kafka broker answers at {broker}.") from error
     except (KafkaError, OSError) as error:
         raise BrokerUnavailable(f"No Kafka broker answers at {broker}: {error}.") from error
     finally:

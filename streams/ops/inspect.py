@@ -17,7 +17,7 @@ from streams.extract.finish import body_text
 from streams.extract.render import table_records, table_rows
 from streams.records import CanonBody, Failure, Outcome, Screening
 from streams.records.codec import decode
-from streams.runtime.jobs import DecodeArgs, Examination, ExamineArgs, failed
+from streams.runtime.jobs import DecodeArgs, Examination, ExamineArgs, failed, path_text
 from streams.runtime.slots import Slots
 from streams.runtime.stages import failure_of, with_attempts
 from streams.settings import Settings
@@ -76,8 +76,8 @@ async def examine(path: Path, settings: Settings, slots: Slots, declared: Declar
         size, content_hash = measured
         args = ExamineArgs(
             decode=DecodeArgs(
-                path=str(path),
-                file_name=path.name,
+                path=path_text(path),
+                file_name=display_path(os.fsencode(path.name)),
                 declared_media_type=declared.media_type,
                 http_content_type=declared.http_content_type,
                 max_bytes=settings.limits.max_document_bytes,

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from streams.errors import CanonryError
-from streams.settings import Settings
+from streams.settings import NO_SETTINGS, Settings
 
 RESTARTS = 5
 BACKOFF_S = 1.0
@@ -101,15 +101,23 @@ class WorkerProcess:
 
 
 def worker_environment(settings: Settings, broker: str) -> dict[str, str]:
-    """This process's settings for a child: what came from a file or the environment does anyway, the rest is set."""
-    sources = {name: source.model_dump(mode="json") for name, source in settings.sources.items()}
-    return {
-        **os.environ,
-        "CANONRY_BROKER": broker,
-        "CANONRY_DATA_DIR": str(settings.data_dir.absolute()),
-        "CANONRY_LOG_LEVEL": settings.log_level,
-        "CANONRY_SOURCES": json.dumps(sources),
+    """The variables that give a child exactly these settings, whether they came from a file, variables, or code.
+
+    Variables win over canonry.toml, so each setting that has a value is one; what the environment itself says of
+    settings is left out, for it is in them already (or was overruled).
+    """
+    inherited = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("CANONRY_") or name == "CANONRY_CONFIG" or name.startswith(NO_SETTINGS)
     }
+    values = settings.model_dump(mode="json") | {"broker": broker, "data_dir": str(settings.data_dir.absolute())}
+    said = {
+        f"CANONRY_{name.upper()}": value if isinstance(value, str) else json.dumps(value)
+        for name, value in values.items()
+        if value not in (None, "")
+    }
+    return inherited | said
 
 
 def tail(file: Path, lines: int = 3) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from functools import cache
@@ -32,8 +33,22 @@ MAX_PAGE_SCORES = 800
 in the blob store has all of it."""
 
 
+def path_text(path: Path) -> str:
+    """A path as JSON can carry it: file names are bytes, and not all of them are UTF-8. `text_path` is the way back."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        return "\0" + os.fsencode(path).decode("latin-1")  # no path holds a NUL
+    return str(path)
+
+
+def text_path(text: str) -> Path:
+    """The path that `path_text` spelled."""
+    return Path(os.fsdecode(text[1:].encode("latin-1")) if text.startswith("\0") else text)
+
+
 class DecodeArgs(msgspec.Struct, frozen=True, kw_only=True):
-    """What decode is told about the bytes at `path`."""
+    """What decode is told about the bytes at `path`, which `path_text` spelled."""
 
     path: str
     file_name: str
@@ -96,7 +111,7 @@ def run_decode(args: DecodeArgs) -> DecodeAnswer:
     from streams.decode import decode
 
     found = decode(
-        Path(args.path),
+        text_path(args.path),
         declared_media_type=args.declared_media_type,
         http_content_type=args.http_content_type,
         file_name=args.file_name,
@@ -110,7 +125,7 @@ def run_extract(args: ExtractArgs) -> CanonBody:
     from streams.extract.outcome import Request
 
     request = Request(
-        path=Path(args.path),
+        path=text_path(args.path),
         detection=args.detection,
         language_hint=args.language_hint,
         max_pages=args.max_pages,

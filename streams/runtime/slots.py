@@ -26,13 +26,25 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 START_TIMEOUT_S = 60.0
 FILE_MB = 2048
+SLOT_MODULE = "streams.runtime.slot_main"
+
+
+def slot_environment() -> dict[str, str]:
+    """This environment without our settings: a parser has no use for passwords. One thread for each slot."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("CANONRY_")}
+    return inherited | {"OMP_THREAD_LIMIT": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 
 class Slot:
-    """One process, one job at a time."""
+    """One process, one job at a time.
 
-    def __init__(self, settings: WorkerSettings) -> None:
+    Args:
+        module: what the process runs: `streams.runtime.slot_main`, or a module that adds to its jobs.
+    """
+
+    def __init__(self, settings: WorkerSettings, module: str = SLOT_MODULE) -> None:
         self._settings = settings
+        self._module = module
         self._process: asyncio.subprocess.Process | None = None
         self._jobs = 0
 
@@ -44,15 +56,16 @@ class Slot:
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
-            "streams.runtime.slot_main",
+            self._module,
             str(self._settings.slot_memory_mb),
             str(FILE_MB),
+            str(os.getpid()),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
             start_new_session=True,
             limit=1 << 20,
-            env={**os.environ, "OMP_THREAD_LIMIT": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+            env=slot_environment(),
         )
         self._process = process
         self._jobs = 0
@@ -62,6 +75,9 @@ class Slot:
         except (asyncio.IncompleteReadError, TimeoutError) as error:
             await self.stop()
             raise SlotFailure("crashed", "A slot's process did not start.") from error
+        except BaseException:  # cancelled: its greeting would be taken for the answer to a job
+            await self.stop()
+            raise
         return process
 
     @staticmethod
@@ -123,9 +139,9 @@ class Slot:
 class Slots:
     """A fixed number of slots; jobs wait for a free one, first come, first served."""
 
-    def __init__(self, settings: WorkerSettings) -> None:
+    def __init__(self, settings: WorkerSettings, module: str = SLOT_MODULE) -> None:
         self._settings = settings
-        self._all = [Slot(settings) for _ in range(settings.slots)]
+        self._all = [Slot(settings, module) for _ in range(settings.slots)]
         self._free: asyncio.LifoQueue[Slot] = asyncio.LifoQueue()
         for slot in self._all:
             self._free.put_nowait(slot)

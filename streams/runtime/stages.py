@@ -39,6 +39,7 @@ from streams.runtime.jobs import (
     ScreenArgs,
     attempt_of,
     failed,
+    path_text,
 )
 from streams.runtime.messages import Incoming, Outgoing, Outputs
 from streams.runtime.slots import Slots
@@ -60,6 +61,7 @@ class _Stage:
     """What decode, extract and screen have in common: no state, so nothing to restore."""
 
     name = ""
+    keeps_state = False
 
     def __init__(self, workshop: Workshop) -> None:
         self._settings = workshop.settings
@@ -124,7 +126,7 @@ class DecodeStage(_Stage):
         started, clock = datetime.now(UTC), time.perf_counter()
         async with self._original(change.content) as path:
             args = DecodeArgs(
-                path=str(path),
+                path=path_text(path),
                 file_name=change.manifest.file_name,
                 declared_media_type=change.content.declared_media_type,
                 http_content_type=change.content.http_content_type,
@@ -184,7 +186,7 @@ class ExtractStage(_Stage):
         if payload is None or attempt is None:
             async with self._original(content) as path:
                 args = ExtractArgs(
-                    path=str(path),
+                    path=path_text(path),
                     content_hash=content.sha256,
                     detection=decoded.detection,
                     language_hint=decoded.document.manifest.language_hint,
@@ -287,15 +289,15 @@ class ScreenStage(_Stage):
         assert isinstance(extracted, Extracted)
         return self._failed(event, extracted, failure_of(error))
 
-    @staticmethod
-    def _failed(event: Incoming, extracted: Extracted, failure: Failure) -> Outputs:
+    def _failed(self, event: Incoming, extracted: Extracted, failure: Failure) -> Outputs:
         record = Screened(
             document=extracted.document,
             detection=extracted.detection,
             payload=extracted.payload,
             attempt=extracted.attempt,
             screening=failed(failure),
-            timings=extracted.timings,
+            # The time of a judgement says which of two is the newer one, so it is never missing.
+            timings=[*extracted.timings, self._timing(datetime.now(UTC), 0.0)],
         )
         return Outputs(first=[Outgoing("screened", event.key, record)])
 

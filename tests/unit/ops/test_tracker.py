@@ -1,0 +1,80 @@
+"""The tracker knows which published events have ended, in whatever order it hears of them."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+
+from streams.ops.tracker import Tracker, outcome_of
+from streams.records import Manifest, Outcome, Sequence, SourceState, Status, Version
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def state(source_id: str, offset: int, outcome: Outcome, *, status: Status = Status.LIVE) -> SourceState:
+    """A document whose one version arrived at `offset`."""
+    at = Sequence(epoch=1, offset=offset)
+    manifest = Manifest(path="a", file_name="a", source="s", native_id="a", observed_at=NOW, ingested_at=NOW)
+    version = Version(sequence=at, manifest=manifest, valid_from=NOW, outcome=outcome)
+    return SourceState(source_id=source_id, status=status, high_water=at, versions=[version], current=at)
+
+
+def test_an_event_is_pending_until_its_state_has_an_outcome() -> None:
+    tracker = Tracker()
+    tracker.expect("s:a", 0, 5)
+    tracker.applied([state("s:a", 5, Outcome.PENDING)])
+    assert tracker.pending == ["s:a"]
+    tracker.applied([state("s:a", 5, Outcome.QUARANTINED)])
+    assert tracker.pending == []
+    assert tracker.settled == {"quarantined": 1}
+    assert tracker.take_newly_settled() == [("s:a", 0, 5)]
+    assert tracker.take_newly_settled() == []
+
+
+def test_the_state_may_come_before_the_confirmation_of_its_event() -> None:
+    tracker = Tracker()
+    tracker.applied([state("s:a", 5, Outcome.READY)])
+    tracker.expect("s:a", 0, 5)
+    assert tracker.pending == []
+    assert tracker.settled == {"ready": 1}
+
+
+def test_an_older_state_does_not_settle_a_newer_event() -> None:
+    tracker = Tracker()
+    tracker.expect("s:a", 0, 9)
+    tracker.applied([state("s:a", 5, Outcome.READY)])
+    assert tracker.pending == ["s:a"]
+    tracker.applied([state("s:a", 9, Outcome.READY)])
+    assert tracker.pending == []
+
+
+def test_the_last_event_of_a_document_counts() -> None:
+    tracker = Tracker()
+    tracker.expect("s:a", 0, 3)
+    tracker.expect("s:a", 0, 8)
+    tracker.applied([state("s:a", 3, Outcome.READY)])
+    assert tracker.pending == ["s:a"]
+    tracker.applied([state("s:a", 8, Outcome.SKIPPED)])
+    assert tracker.take_newly_settled() == [("s:a", 0, 8)]
+
+
+def test_a_dead_letter_ends_the_waiting_and_is_no_outcome() -> None:
+    tracker = Tracker()
+    tracker.expect("s:a", 0, 3)
+    tracker.dead("s:b", "of somebody else")
+    tracker.dead("s:a", "internal_error: why")
+    assert (tracker.pending, tracker.lost) == ([], {"s:a": "internal_error: why"})
+    assert tracker.settled == {}
+
+
+def test_a_deleted_document_has_ended() -> None:
+    assert outcome_of(state("s:a", 1, Outcome.PENDING, status=Status.DELETED)) == "deleted"
+    assert outcome_of(state("s:a", 1, Outcome.PENDING)) is None
+
+
+async def test_waiting_ends_when_something_settles_or_in_time() -> None:
+    tracker = Tracker()
+    tracker.expect("s:a", 0, 1)
+    started = time.monotonic()
+    await tracker.wait_for_change(0.01)
+    assert time.monotonic() - started < 5
