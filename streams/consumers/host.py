@@ -28,6 +28,9 @@ OnApplied = Callable[[list[SourceState]], None]
 BODIES_AT_ONCE = 8
 """Texts fetched side by side; each may be as large as a canon gets."""
 
+PACE_S = 0.3
+"""Seconds between transactions while records trickle in: what a person who looks for a document does not notice."""
+
 SEARCH_BATCH = 200
 """Canons of one transaction of the search index: their texts are in memory at once."""
 
@@ -96,7 +99,7 @@ async def _run_catalog(catalog: CatalogWriter, settings: Settings, broker: str, 
     async with RecordConsumer(
         catalog.name, catalog.topics, settings, broker=broker, starts=catalog.positions
     ) as consumer:
-        async for batch in consumer.batches():
+        async for batch in consumer.batches(pace_s=PACE_S):
             applied = await _patiently(partial(catalog.apply, batch))
             if on_applied is not None:
                 states = {record.key: record.record for record in applied if isinstance(record.record, SourceState)}
@@ -107,7 +110,7 @@ async def _run_catalog(catalog: CatalogWriter, settings: Settings, broker: str, 
 
 async def _run_search(search: SearchWriter, settings: Settings, broker: str, store: BlobStore) -> None:
     async with CanonConsumer(search.name, settings, broker=broker, store=store, starts=search.positions) as consumer:
-        async for batch in consumer.batches(max_records=SEARCH_BATCH):
+        async for batch in consumer.batches(max_records=SEARCH_BATCH, pace_s=PACE_S):
             needed = await _patiently(partial(search.needs_text, batch.records.records))
             bodies = await _bodies(consumer, batch, needed)
             await _patiently(partial(search.apply, batch.records, bodies))
@@ -118,7 +121,7 @@ async def _run_held(search: SearchWriter, settings: Settings, broker: str) -> No
     async with RecordConsumer(
         f"{search.name}-held", ["quarantine"], settings, broker=broker, starts=search.positions
     ) as consumer:
-        async for batch in consumer.batches():
+        async for batch in consumer.batches(pace_s=PACE_S):
             await _patiently(partial(search.apply, batch, {}))
             await batch.commit()
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 import sqlalchemy as sa
 
@@ -76,12 +76,14 @@ class Positions:
         with database_errors(), self._engine.begin() as connection:
             known = self._locked(connection, [fact.partition for fact in facts])
             now = datetime.now(UTC)
-            places: dict[Partition, int] = {}
-            for fact in facts:
-                position = self._start(connection, cluster, fact, known.get(fact.partition), now)
-                places[fact.partition] = position.offset
-                self._write(connection, fact.partition, position, fact.end, new=fact.partition not in known)
-        return places
+            positions = {
+                fact.partition: self._start(connection, cluster, fact, known.get(fact.partition), now) for fact in facts
+            }
+            ends = {fact.partition: fact.end for fact in facts}
+            new = {place: position for place, position in positions.items() if place not in known}
+            self._insert(connection, new, ends)
+            self._update(connection, {place: positions[place] for place in positions.keys() - new.keys()}, ends)
+        return {place: position.offset for place, position in positions.items()}
 
     def _start(
         self, connection: sa.Connection, cluster: str, fact: PartitionFacts, known: _Position | None, now: datetime
@@ -120,6 +122,7 @@ class Positions:
             new = [record for record in batch.records if record.offset >= known[record.place].offset]
             if new:
                 self._view.apply(connection, new, {place: position.generation for place, position in known.items()})
+            advanced: dict[Partition, _Position] = {}
             for place, offset in batch.next_offsets.items():
                 position = known[place]
                 if offset < position.offset:
@@ -130,8 +133,8 @@ class Positions:
                     until = None
                 if until is not None and position.fresh_at is not None:
                     fresh_at = position.fresh_at  # a rebuild that is broken off must begin again
-                advanced = _Position(offset, position.generation, until, fresh_at, position.log)
-                self._write(connection, place, advanced, batch.ends[place], new=False)
+                advanced[place] = _Position(offset, position.generation, until, fresh_at, position.log)
+            self._update(connection, advanced, batch.ends)
         return new
 
     def _locked(self, connection: sa.Connection, places: Iterable[Partition]) -> dict[Partition, _Position]:
@@ -151,20 +154,36 @@ class Positions:
         }
         return {place: position for place, position in found.items() if place in wanted}
 
-    def _write(self, connection: sa.Connection, place: Partition, position: _Position, end: int, *, new: bool) -> None:
-        values = {
-            "offset": position.offset,
-            "end": max(end, position.offset),
-            "generation": position.generation,
-            "rebuild_until": position.rebuild_until,
-            "fresh_at": position.fresh_at,
-            "log": position.log,
-        }
-        if new:
-            values |= {"topic": place.topic, "partition": place.number}
-            connection.execute(sa.insert(self._table), [values])
-            return
-        table = self._table.c
-        connection.execute(
-            sa.update(self._table).where(table.topic == place.topic, table.partition == place.number), values
-        )
+    def _insert(
+        self, connection: sa.Connection, positions: Mapping[Partition, _Position], ends: Mapping[Partition, int]
+    ) -> None:
+        rows = [
+            {"topic": place.topic, "partition": place.number, **_columns(position, ends[place])}
+            for place, position in positions.items()
+        ]
+        if rows:
+            connection.execute(sa.insert(self._table), rows)
+
+    def _update(
+        self, connection: sa.Connection, positions: Mapping[Partition, _Position], ends: Mapping[Partition, int]
+    ) -> None:
+        """In one statement: a batch that reaches the end of the log moves all partitions of all topics."""
+        rows = [
+            {"of_topic": place.topic, "of_partition": place.number, **_columns(position, ends[place])}
+            for place, position in positions.items()
+        ]
+        if rows:
+            table = self._table.c
+            mine = (table.topic == sa.bindparam("of_topic"), table.partition == sa.bindparam("of_partition"))
+            connection.execute(sa.update(self._table).where(*mine), rows)
+
+
+def _columns(position: _Position, end: int) -> dict[str, Any]:
+    return {
+        "offset": position.offset,
+        "end": max(end, position.offset),
+        "generation": position.generation,
+        "rebuild_until": position.rebuild_until,
+        "fresh_at": position.fresh_at,
+        "log": position.log,
+    }

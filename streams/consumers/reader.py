@@ -201,7 +201,7 @@ class RecordConsumer:
             await self._admin.close()
 
     async def batches(
-        self, *, max_records: int = 500, timeout_s: float = 1.0, idle_s: float = 300.0
+        self, *, max_records: int = 500, timeout_s: float = 1.0, idle_s: float = 300.0, pace_s: float = 0.0
     ) -> AsyncIterator[RecordBatch]:
         """Batches without end, as soon as there is anything.
 
@@ -211,13 +211,18 @@ class RecordConsumer:
         Args:
             max_records: most records of one batch.
             timeout_s: seconds of one wait for records, after which assignments are looked at again.
+            pace_s: seconds from one batch with records to the next, unless it was full: a trickle becomes a few
+                transactions and commits instead of one for each record. The first record after a rest never waits.
 
         Raises:
             BrokerUnavailable: Kafka refuses to serve this consumer (it retries by itself what can be retried).
         """
         reached = -1  # the assignment for which the end was reported
         last = time.monotonic()
+        not_before = last
         while True:
+            if (early := not_before - time.monotonic()) > 0:
+                await asyncio.sleep(early)
             await self._take_assignment()
             assignment = self._assignment
             fetched = await self._fetch(max_records, timeout_s)
@@ -232,6 +237,8 @@ class RecordConsumer:
             if caught_up:
                 reached = assignment
             last = time.monotonic()
+            if 0 < sum(map(len, fetched.values())) < max_records:
+                not_before = last + pace_s
             yield await self._batch(fetched, caught_up, ends)
 
     async def _fetch(self, max_records: int, timeout_s: float) -> dict[Any, list[Any]]:

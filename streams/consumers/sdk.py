@@ -176,7 +176,7 @@ class CanonConsumer:
         return self._records.group
 
     async def batches(
-        self, *, max_records: int = 500, timeout_s: float = 1.0, idle_s: float = 300.0
+        self, *, max_records: int = 500, timeout_s: float = 1.0, idle_s: float = 300.0, pace_s: float = 0.0
     ) -> AsyncIterator[ChangeBatch]:
         """Batches without end; see `RecordConsumer.batches` for the arguments and for when one is empty.
 
@@ -185,7 +185,9 @@ class CanonConsumer:
             BrokerUnavailable: Kafka refuses to serve this consumer.
         """
         sweep = self._sweep
-        async for records in self._records.batches(max_records=max_records, timeout_s=timeout_s, idle_s=idle_s):
+        async for records in self._records.batches(
+            max_records=max_records, timeout_s=timeout_s, idle_s=idle_s, pace_s=pace_s
+        ):
             batch = ChangeBatch([self._change(received) for received in records.records], records, self)
             if sweep is not None and sweep.mark(records, self._records.partition_count):
                 gone = await asyncio.to_thread(sweep.gone)
