@@ -24,10 +24,15 @@ def trimmed(state: SourceState) -> SourceState:
     if len(state.versions) > KEEP_VERSIONS or len(state.changes) > KEEP_CHANGES:
         state = _newest(state, KEEP_VERSIONS, KEEP_CHANGES)
     keep = max(len(state.versions), len(state.changes))
-    while keep > SMALL and len(encode(state)) > MOST_BYTES:
+    while keep > SMALL and _too_large(state):
         keep = keep * 3 // 4
         state = _newest(state, keep, keep)
     return state
+
+
+def _too_large(state: SourceState) -> bool:
+    # JSON repeats the names of all fields, so what is small as JSON is smaller as Avro, and it is made much faster.
+    return len(msgspec.json.encode(state)) > MOST_BYTES and len(encode(state)) > MOST_BYTES
 
 
 def _newest(state: SourceState, versions: int, changes: int) -> SourceState:

@@ -32,6 +32,8 @@ UNREGISTERED = SourceSettings()
 class LedgerStage:
     """raw-arrived, screened, decisions -> canon-ready, quarantine, deleted, versions."""
 
+    keeps_state = True
+
     def __init__(self, settings: Settings, store: BlobStore, states: StateStore) -> None:
         self._settings = settings
         self._store = store

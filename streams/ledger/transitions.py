@@ -42,7 +42,6 @@ from streams.records import (
     Version,
 )
 
-
 __all__ = ["RULES", "Arrived", "DecisionRefused", "Effects", "Event", "Policy", "apply", "empty", "version_at"]
 
 

@@ -48,12 +48,17 @@ class Lanes:
                 try:
                     await job()
                 finally:
-                    self._active -= 1
-                    self._free.release()
-                    if not self._active:
-                        self._idle.set()
+                    self._finished()
         finally:
             del self._lanes[key]
+            for _ in range(len(lane)):  # cancelled: what waited behind it will not run
+                self._finished()
+
+    def _finished(self) -> None:
+        self._active -= 1
+        self._free.release()
+        if not self._active:
+            self._idle.set()
 
     @property
     def active(self) -> int:
@@ -70,7 +75,7 @@ class Lanes:
         return True
 
     async def cancel(self) -> None:
-        """Gives up what is still running; nothing of it is acknowledged."""
+        """Gives up what is still running or waiting; nothing of it is acknowledged."""
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
+from streams.errors import UndecodableMessage
 from streams.records.canon import Record
-from streams.records.headers import EventContext
+from streams.records.codec import TOPIC_RECORDS, decode
+from streams.records.headers import EventContext, read_context
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,10 @@ class Outputs:
 class Handler(Protocol):
     """A stage's function. It may raise CanonryError; transient ones are tried again, in order for that key."""
 
+    keeps_state: bool
+    """Whether `handle` rests on a state: then an event that is delivered again after a rebalance is handled afresh;
+    without, it attaches to the job that is still running."""
+
     async def handle(self, event: Incoming) -> Outputs: ...
 
     def give_up(self, event: Incoming, error: Exception) -> Outputs:
@@ -58,4 +64,27 @@ class Handler(Protocol):
         """All partitions were taken away."""
 
 
-Settled = Callable[[Incoming, float], Awaitable[None] | None]
+def read(topic: str, message: Any) -> Incoming:
+    """The event of a message, as Faust hands it over in bytes.
+
+    Raises:
+        UndecodableMessage: no record of this topic, or under another key than its own.
+    """
+    if message.value is None:
+        raise UndecodableMessage("A null on a topic that has no tombstones.")
+    record = decode(TOPIC_RECORDS[topic], message.value)
+    source_id = getattr(record, "source_id", None) or getattr(getattr(record, "document", None), "source_id", None)
+    if not source_id:
+        raise UndecodableMessage("A record without a source_id.")
+    if message.key != source_id.encode():
+        # Under another key it stands in another partition and another lane than the rest of its document.
+        raise UndecodableMessage(f"The key {message.key!r} is not the record's source_id {source_id!r}.")
+    return Incoming(
+        topic=topic,
+        partition=message.partition,
+        offset=message.offset,
+        timestamp=message.timestamp or 0.0,
+        key=source_id,
+        record=record,
+        context=read_context(message.headers),
+    )

@@ -16,15 +16,20 @@ class PartitionOffsets:
         self._open: deque[int] = deque()
         self._done: set[int] = set()
         self._next: int | None = None
+        self._last = -1
 
-    def begin(self, offset: int) -> None:
-        """An event was handed over. Offsets grow within one assignment; gaps (compaction, retention) are fine."""
-        if self._open and offset <= self._open[-1]:
-            raise ValueError(f"Offset {offset} after {self._open[-1]}.")
+    def begin(self, offset: int) -> bool:
+        """An event was handed over; False when it was before. Offsets grow; gaps (compaction, retention) are fine."""
+        if offset <= self._last:
+            return False
+        self._last = offset
         self._open.append(offset)
+        return True
 
     def done(self, offset: int) -> None:
         """An event's outputs are confirmed."""
+        if not self._open or offset < self._open[0]:
+            return  # of an earlier assignment
         self._done.add(offset)
         while self._open and self._open[0] in self._done:
             finished = self._open.popleft()

@@ -27,12 +27,12 @@ CLONE_NEWNET = 0x40000000
 CLONE_NEWUSER = 0x10000000
 
 
-def confine(memory_mb: int, file_mb: int) -> None:
+def confine(memory_mb: int, file_mb: int, parent: int) -> None:
     """Takes away what a parser does not need. What a platform does not offer is left as it is."""
     if sys.platform == "linux":
         libc = ctypes.CDLL(None, use_errno=True)
         libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-        if os.getppid() == 1:  # the parent died before the line above
+        if os.getppid() != parent:  # it died before the line above; in a container it may be process 1
             os._exit(0)
         if libc.unshare(CLONE_NEWNET) != 0:
             libc.unshare(CLONE_NEWUSER | CLONE_NEWNET)
@@ -94,7 +94,7 @@ def answer(call: Call, body: bytes) -> bytes:
 
 
 def main() -> int:
-    memory_mb, file_mb = int(sys.argv[1]), int(sys.argv[2])
+    memory_mb, file_mb, parent = (int(argument) for argument in sys.argv[1:4])
     # The pipes move away from 0 and 1: a library that prints or reads must not touch the frames.
     source = os.fdopen(os.dup(0), "rb")
     sink = os.fdopen(os.dup(1), "wb")
@@ -102,7 +102,7 @@ def main() -> int:
     os.dup2(null, 0)
     os.dup2(2, 1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
-    confine(memory_mb, file_mb)
+    confine(memory_mb, file_mb, parent)
     decoder = msgspec.json.Decoder(Call)
     sink.write(pack({"ready": os.getpid()}))
     sink.flush()

@@ -9,37 +9,36 @@ failed (#316).
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
-import random
 import time
+from collections.abc import AsyncIterator
 from typing import Any
 
 import faust
 from aiokafka import TopicPartition
 from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
-from aiokafka.structs import OffsetAndMetadata
-from faust.types import TP
 
 from streams.errors import CanonryError, UndecodableMessage
 from streams.log.client import faust_connection
-from streams.records.codec import TOPIC_RECORDS, decode
-from streams.records.headers import dead_letter_headers, read_context
+from streams.records.headers import dead_letter_headers
+from streams.runtime.backoff import Backoff
+from streams.runtime.commits import commit, positions
 from streams.runtime.lanes import Lanes
-from streams.runtime.messages import Handler, Incoming, Outgoing, Outputs
+from streams.runtime.messages import Handler, Incoming, Outgoing, Outputs, read
 from streams.runtime.offsets import PartitionOffsets
-from streams.runtime.producer import Producer
+from streams.runtime.producer import MessageTooLarge, Producer
 from streams.settings import Settings
 from streams.topology import DEAD_LETTER, Stage, group_id
 
 log = logging.getLogger(__name__)
 
 COMMIT_INTERVAL_S = 0.3
-COMMIT_TIMEOUT_S = 5.0
+HAND_OVER_S = 30.0  # for what is being published when partitions are taken away; less than the rebalance timeout
+REBALANCE_TIMEOUT_S = 60.0
 SESSION_TIMEOUT_S = 10.0
 POLL_RECORDS = 32
 POLL_INTERVAL_S = 30 * 86400.0  # a longer hand-over makes aiokafka leave the group for ever
-BACKOFF_FIRST_S = 0.2
-BACKOFF_MOST_S = 15.0
 
 Position = tuple[str, int]  # topic without prefix, partition
 
@@ -73,7 +72,12 @@ class StageApp:
         self._lanes = Lanes(settings.worker.in_flight)
         self._offsets: dict[Position, PartitionOffsets] = {}
         self._committed: dict[Position, int] = {}
+        self._looked: dict[Position, tuple[int, int]] = {}  # position and high watermark, as the consumer knows them
         self._running: dict[tuple[str, int, int], _Job] = {}
+        self._assigned = asyncio.Event()  # `_offsets` are those of the generation of now
+        self._publishing = 0
+        self._published = asyncio.Event()  # nothing is being published
+        self._published.set()
         self._ready: asyncio.Task[None] | None = None
         self._stopping = False
         self._fatal: BaseException | None = None
@@ -93,7 +97,7 @@ class StageApp:
             broker_max_poll_records=POLL_RECORDS,
             broker_session_timeout=SESSION_TIMEOUT_S,
             broker_heartbeat_interval=SESSION_TIMEOUT_S / 4,
-            broker_rebalance_timeout=60.0,
+            broker_rebalance_timeout=REBALANCE_TIMEOUT_S,
             broker_commit_livelock_soft_timeout=POLL_INTERVAL_S,
             stream_buffer_maxsize=POLL_RECORDS,
             stream_wait_empty=False,
@@ -151,22 +155,31 @@ class StageApp:
 
     @property
     def assigned(self) -> set[Position]:
-        return set(self._offsets)
+        return set(self._offsets) if self._assigned.is_set() else set()
 
     def lag(self) -> int:
         """Records behind the high watermark, as far as the consumer knows it; 0 when nothing is known."""
         behind = 0
-        for (topic, partition), offsets in self._offsets.items():
-            high = self.app.consumer.highwater(_tp(self._prefix + topic, partition))
-            done = offsets.committable or self._committed.get((topic, partition))
-            if high is not None and done is not None:
-                behind += max(0, high - done)
+        for where, offsets in self._offsets.items():
+            position, high = self._looked.get(where, (0, 0))
+            done = offsets.committable
+            if done is None:
+                done = position if offsets.oldest_open is None else offsets.oldest_open
+            behind += max(0, high - done)
         return behind
 
     async def _on_revoked(self, app: Any, revoked: Any, **_: Any) -> None:
+        """Another process may get these partitions as soon as this returns: nothing may be published after it."""
+        self._assigned.clear()
+        try:
+            async with asyncio.timeout(HAND_OVER_S):
+                await self._published.wait()
+        except TimeoutError:
+            log.warning("%s: %d events are still being published.", self.stage.name, self._publishing)
         await self._commit()
-        self._offsets.clear()
-        self._committed.clear()
+        self._offsets = {}
+        self._committed = {}
+        self._looked = {}
         if self._ready is not None:
             self._ready.cancel()
         await self._handler.revoked()
@@ -174,10 +187,12 @@ class StageApp:
     async def _on_assigned(self, app: Any, assigned: Any, **_: Any) -> None:
         self._offsets = {(self._logical(tp.topic), tp.partition): PartitionOffsets() for tp in assigned}
         self._committed = {}
+        self._looked = {}
         self._ready = asyncio.create_task(self._restore({tp.partition for tp in assigned}))
+        self._assigned.set()
 
     async def _restore(self, partitions: set[int]) -> None:
-        backoff = _Backoff()
+        backoff = Backoff()
         while True:
             try:
                 return await self._handler.assigned(partitions)
@@ -187,6 +202,10 @@ class StageApp:
                     return None
                 log.warning("%s: state not restored yet: %s", self.stage.name, error)
                 await backoff.wait()
+            except Exception as error:  # without its state, a stage must not touch an event
+                log.exception("%s: state can't be restored.", self.stage.name)
+                self._fatal = error
+                return None
 
     def _logical(self, topic: str) -> str:
         return topic.removeprefix(self._prefix)
@@ -207,23 +226,34 @@ class StageApp:
         return agent
 
     async def _accept(self, topic: str, message: Any) -> None:
-        if self._stopping or message.generation_id != self.app.consumer_generation_id:
+        # Faust may resume the flow before it says what is assigned; such an event must wait, not be lost.
+        while self._is_current(message.generation_id) and not self._assigned.is_set():
+            await self._assigned.wait()
+        if not self._is_current(message.generation_id):
             return
         offsets = self._offsets.get((topic, message.partition))
         if offsets is None:
             return
+        if not offsets.begin(message.offset):
+            return  # once more within one assignment: it is running, or done
         where = (topic, message.partition, message.offset)
-        offsets.begin(message.offset)
         running = self._running.get(where)
-        if running is not None:
+        if running is not None and not self._handler.keeps_state:
             running.generation = message.generation_id
             return
+        # What a stage with state made of an event under an earlier assignment may rest on a state that others have
+        # changed since. Such a job ends by itself; this one follows it in the same lane.
         job = self._running[where] = _Job(topic, message, message.generation_id)
         if self._ready is not None and not self._ready.done():
             await asyncio.wait({self._ready})
+        if not self._lanes.active:
+            self.progressed_at = time.monotonic()  # it was idle until now
         await self._lanes.submit(message.key or b"", lambda: self._run(job))
 
-    def _ours(self, job: _Job) -> bool:
+    def _is_current(self, generation: int) -> bool:
+        return not self._stopping and generation == self.app.consumer_generation_id
+
+    def _holds(self, job: _Job) -> bool:
         """Whether the partition is still assigned to us in the generation that delivered the event."""
         return (
             job.generation == self.app.consumer_generation_id
@@ -231,13 +261,17 @@ class StageApp:
             and not self._fatal
         )
 
+    def _ours(self, job: _Job) -> bool:
+        """Whether this event's outcome may be published: the partition is ours and is not being taken away."""
+        return self._assigned.is_set() and self._holds(job)
+
     async def _run(self, job: _Job) -> None:
         message = job.message
+        where = (job.topic, message.partition, message.offset)
         try:
             if not self._ours(job):
                 return
-            await self._work(job)
-            if self._ours(job):
+            if await self._work(job) and self._holds(job):
                 self._offsets[job.topic, message.partition].done(message.offset)
                 self.done += 1
                 self.progressed_at = time.monotonic()
@@ -247,30 +281,16 @@ class StageApp:
             log.exception("%s: %s failed beyond repair.", self.stage.name, job.event_id)
             self._fatal = error
         finally:
-            self._running.pop((job.topic, message.partition, message.offset), None)
+            if self._running.get(where) is job:
+                del self._running[where]
 
-    async def _work(self, job: _Job) -> None:
-        """Everything between acceptance and completion; returns when the event's outcome is confirmed."""
-        message = job.message
+    async def _work(self, job: _Job) -> bool:
+        """Everything between acceptance and completion; whether the event's outcome is confirmed."""
         try:
-            if message.value is None:
-                raise UndecodableMessage("A null on a topic that has no tombstones.")
-            record = decode(TOPIC_RECORDS[job.topic], message.value)
-            key = (message.key or b"").decode("utf-8")
-            if getattr(record, "source_id", None) is None and not hasattr(record, "document"):
-                raise UndecodableMessage("A record without a source_id.")
-        except (UndecodableMessage, UnicodeDecodeError) as error:
-            return await self._dead_letter(job, error, "undecodable_message", 1)
-        event = Incoming(
-            topic=job.topic,
-            partition=message.partition,
-            offset=message.offset,
-            timestamp=message.timestamp or 0.0,
-            key=key,
-            record=record,
-            context=read_context(message.headers),
-        )
-        backoff = _Backoff()
+            event = read(job.topic, job.message)
+        except UndecodableMessage as error:
+            return await self._dead_letter(job, error, error.code, 1)
+        backoff = Backoff()
         outputs: Outputs | None = None
         while True:
             try:
@@ -283,7 +303,7 @@ class StageApp:
                     self.progressed_at = time.monotonic()  # waiting for the world is not a hang
                     await backoff.wait()
                     if not self._ours(job):
-                        return None
+                        return False
                     continue
                 failure: Exception = error
             except Exception as error:
@@ -291,13 +311,12 @@ class StageApp:
                 failure = error
             return await self._settle_failure(job, event, failure)
 
-    async def _settle_failure(self, job: _Job, event: Incoming, failure: Exception) -> None:
+    async def _settle_failure(self, job: _Job, event: Incoming, failure: Exception) -> bool:
         """A failure that trying again won't mend: an outcome for the document, or else for the message."""
-        backoff = _Backoff()
+        backoff = Backoff()
         while self._ours(job):
             try:
-                await self._deliver(job, event, self._handler.give_up(event, failure))
-                return
+                return await self._deliver(job, event, self._handler.give_up(event, failure))
             except CanonryError as error:
                 if not error.transient:
                     break
@@ -305,21 +324,36 @@ class StageApp:
             except Exception:
                 log.exception("%s: no outcome could be made of %s.", self.stage.name, job.event_id)
                 break
-        await self._dead_letter(job, failure, getattr(failure, "code", "internal_error"), 1)
+        return await self._dead_letter(job, failure, getattr(failure, "code", "internal_error"), 1)
 
-    async def _deliver(self, job: _Job, event: Incoming, outputs: Outputs) -> None:
+    async def _deliver(self, job: _Job, event: Incoming, outputs: Outputs) -> bool:
         for part in (outputs.first, outputs.then):
+            if not self._ours(job):
+                return False
             if part:
-                if not self._ours(job):
-                    return
-                await self._publish(job, part, event)
-        if outputs.settle is not None and self._ours(job):
+                async with self._publication():
+                    await self._publish(job, part, event)
+        if not self._holds(job):
+            return False
+        if outputs.settle is not None:
             outputs.settle()
+        return True
 
     async def _publish(self, job: _Job, part: list[Outgoing], event: Incoming) -> None:
         await self._producer.send(part, stage=self.stage.name, event_id=job.event_id, context=event.context)
 
-    async def _dead_letter(self, job: _Job, error: BaseException, code: str, attempt: int) -> None:
+    @contextlib.asynccontextmanager
+    async def _publication(self) -> AsyncIterator[None]:
+        self._publishing += 1
+        self._published.clear()
+        try:
+            yield
+        finally:
+            self._publishing -= 1
+            if not self._publishing:
+                self._published.set()
+
+    async def _dead_letter(self, job: _Job, error: BaseException, code: str, attempt: int) -> bool:
         message = job.message
         headers = dead_letter_headers(
             list(message.headers or ()),
@@ -331,10 +365,19 @@ class StageApp:
             attempt=attempt,
             stage=self.stage.name,
         )
-        backoff = _Backoff()
+        value = message.value
+        backoff = Backoff()
         while self._ours(job):
             try:
-                await self._producer.send_raw(DEAD_LETTER, message.key, message.value, headers)
+                async with self._publication():
+                    await self._producer.send_raw(DEAD_LETTER, message.key, value, headers)
+            except MessageTooLarge:
+                if value is None:
+                    raise
+                # Its place says where it stands; a message that no topic takes must not end every worker.
+                headers = [*headers, ("value_omitted", str(len(value)).encode())]
+                value = None
+                continue
             except CanonryError as failed:
                 if not failed.transient:
                     raise
@@ -342,57 +385,45 @@ class StageApp:
                 continue
             log.warning("%s: %s went to dead-letter: %s", self.stage.name, job.event_id, error)
             self.dead_letters += 1
-            return
+            return True
+        return False
 
     # --- commits ------------------------------------------------------------------------------------------------
 
     async def _commit_for_ever(self) -> None:
         while True:
             await asyncio.sleep(COMMIT_INTERVAL_S)
-            await self._commit()
+            try:
+                await self._commit()
+                await self._look()
+            except Exception as error:  # without commits, everything would be done again and again
+                log.exception("%s: commits failed.", self.stage.name)
+                self._fatal = error
+                return
 
     async def _commit(self) -> None:
         """Commits what is done without a gap. What fails is tried again in the next round."""
+        committed = self._committed
         due = {
-            where: offsets.committable
-            for where, offsets in self._offsets.items()
-            if offsets.committable is not None and offsets.committable != self._committed.get(where)
-        }
-        if not due:
-            return
-        thread = self.app.consumer._thread
-        wanted = {
-            TopicPartition(self._prefix + topic, partition): OffsetAndMetadata(offset, "")
-            for (topic, partition), offset in due.items()
+            self._tp(where): (where, done.committable)
+            for where, done in self._offsets.items()
+            if done.committable is not None and done.committable != committed.get(where)
         }
         try:
-            async with asyncio.timeout(COMMIT_TIMEOUT_S):
-                await thread.call_thread(_commit_in_thread, thread, wanted)
+            for tp in await commit(self.app, {tp: offset for tp, (_, offset) in due.items()}):
+                where, offset = due[tp]
+                committed[where] = offset
         except (CommitFailedError, IllegalStateError, KafkaError, TimeoutError) as error:
             log.info("%s: commit put off: %r", self.stage.name, error)
-            return
-        self._committed.update({where: offset for where, offset in due.items() if offset is not None})
 
+    async def _look(self) -> None:
+        looked = self._looked
+        places = {self._tp(where): where for where in self._offsets}
+        try:
+            for tp, found in (await positions(self.app, places)).items():
+                looked[places[tp]] = found
+        except (IllegalStateError, KafkaError, TimeoutError) as error:
+            log.info("%s: positions not known: %r", self.stage.name, error)
 
-async def _commit_in_thread(thread: Any, offsets: dict[TopicPartition, OffsetAndMetadata]) -> None:
-    """Runs on the consumer's own loop; Faust's commit would end the app on any error."""
-    consumer = thread._consumer
-    assigned = consumer.assignment()
-    mine = {tp: offset for tp, offset in offsets.items() if tp in assigned}
-    if mine:
-        await consumer.commit(mine)
-
-
-def _tp(topic: str, partition: int) -> Any:
-    return TP(topic, partition)
-
-
-class _Backoff:
-    """Exponential, with full jitter."""
-
-    def __init__(self) -> None:
-        self._next = BACKOFF_FIRST_S
-
-    async def wait(self) -> None:
-        await asyncio.sleep(random.uniform(self._next / 2, self._next))  # noqa: S311 - jitter, no secret
-        self._next = min(self._next * 2, BACKOFF_MOST_S)
+    def _tp(self, where: Position) -> TopicPartition:
+        return TopicPartition(self._prefix + where[0], where[1])

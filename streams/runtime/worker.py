@@ -7,9 +7,10 @@ import logging
 import os
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from streams.blobs import open_store
 from streams.errors import UsageError
@@ -27,6 +28,7 @@ from streams.topology import STAGES
 log = logging.getLogger(__name__)
 
 WATCH_INTERVAL_S = 0.5
+LAST_RESORT_S = 3.0
 EXIT_STUCK = 70  # EX_SOFTWARE of sysexits.h
 
 
@@ -64,16 +66,23 @@ class Worker:
         await self._producer.start()
         if self._uses_slots:
             await self.slots.warm_up()
-        try:
-            await asyncio.gather(*(app.start() for app in self.apps))
-        except Exception:
+        starting = asyncio.gather(*(app.start() for app in self.apps))
+        stopping = asyncio.create_task(stop.wait())
+        either: set[asyncio.Future[Any]] = {starting, stopping}
+        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
+        status = 0
+        if not starting.done():
+            log.warning("Stopped before every stage had started.")
+            starting.cancel()
+        elif (error := starting.exception()) is not None:
             # From here on there are Faust's threads: the process must end by the status, or it would hang on them.
-            log.exception("A stage could not start. The process ends and should be restarted.")
+            log.error("A stage could not start. The process ends and should be restarted.", exc_info=error)
             status = EXIT_STUCK
         else:
             log.info("Working: %s.", ", ".join(app.stage.name for app in self.apps))
             status = await self._watch(stop)
-        await self._shut_down()
+        await self._shut_down(status)
         return status
 
     async def _watch(self, stop: asyncio.Event) -> int:
@@ -84,19 +93,19 @@ class Worker:
                         "%s can't go on: %r. The process ends and should be restarted.", app.stage.name, app.failure
                     )
                     return EXIT_STUCK
+                if not (app.active or app.lag()):
+                    app.progressed_at = time.monotonic()  # without work there is nothing to be late with
                 idle = time.monotonic() - app.progressed_at
                 if idle > self._settings.worker.watchdog_s:
-                    if app.active or app.lag():
-                        log.critical(
-                            "%s has work (%d running, %d behind) and made no progress for %.0f s. The process ends and "
-                            "should be restarted.",
-                            app.stage.name,
-                            app.active,
-                            app.lag(),
-                            idle,
-                        )
-                        return EXIT_STUCK
-                    app.progressed_at = time.monotonic()
+                    log.critical(
+                        "%s has work (%d running, %d behind) and made no progress for %.0f s. The process ends and "
+                        "should be restarted.",
+                        app.stage.name,
+                        app.active,
+                        app.lag(),
+                        idle,
+                    )
+                    return EXIT_STUCK
             try:
                 async with asyncio.timeout(WATCH_INTERVAL_S):
                     await stop.wait()
@@ -104,15 +113,24 @@ class Worker:
                 continue
         return 0
 
-    async def _shut_down(self) -> None:
+    async def _shut_down(self, status: int) -> None:
         bound = self._settings.worker.shutdown_s
+        # Faust waits for its consumer's thread without a bound and without the loop, so a clock of its own stands by.
+        last_resort = threading.Timer(bound + LAST_RESORT_S, os._exit, (status,))
+        last_resort.daemon = True
+        last_resort.start()
         try:
             async with asyncio.timeout(bound):
-                await asyncio.gather(*(app.stop(bound * 0.6) for app in self.apps))
+                ends = await asyncio.gather(*(app.stop(bound * 0.6) for app in self.apps), return_exceptions=True)
+                for app, end in zip(self.apps, ends, strict=True):
+                    if isinstance(end, Exception):
+                        log.warning("%s did not stop in order: %r", app.stage.name, end)
                 await self._producer.stop()
         except TimeoutError:
             log.warning("Shutdown took longer than %.0f s; what was not finished comes again.", bound)
-        await self.slots.stop()
+        finally:
+            await self.slots.stop()
+            last_resort.cancel()
 
 
 def run_worker(settings: Settings, broker: str, stages: Iterable[str], *, until_stdin_closes: bool = False) -> NoReturn:

@@ -180,9 +180,9 @@ class Ledger:
             if effects.release:
                 self.held = None
             self.deletions += effects.deletions
-            self.visible += [
-                name for name in ("publish", "withdraw", "hold", "release") if getattr(effects, name)
-            ] + ["deletion"] * len(effects.deletions)
+            self.visible += [name for name in ("publish", "withdraw", "hold", "release") if getattr(effects, name)] + [
+                "deletion"
+            ] * len(effects.deletions)
             self.state = after
         return self.state
 
