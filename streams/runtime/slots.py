@@ -25,6 +25,7 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 START_TIMEOUT_S = 60.0
+LAST_WORDS_S = 2.0
 FILE_MB = 2048
 SLOT_MODULE = "streams.runtime.slot_main"
 
@@ -110,6 +111,9 @@ class Slot:
             await self.stop()
             raise SlotFailure("timeout", f"It took longer than {timeout_s:g} seconds and was stopped.") from None
         except (asyncio.IncompleteReadError, ConnectionError, BrokenPipeError):
+            with contextlib.suppress(TimeoutError):  # its pipe is closed before it has ended: let it say how
+                async with asyncio.timeout(LAST_WORDS_S):
+                    await process.wait()
             await self.stop()
             code = process.returncode
             if code == -signal.SIGXCPU:

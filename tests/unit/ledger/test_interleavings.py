@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -71,13 +72,13 @@ def stories(draw: st.DrawFn) -> Story:
     return story
 
 
+@st.composite
 def shuffled(draw: st.DrawFn, story: Story) -> list[Event]:
     """Raw events in their order, the results anywhere (a stage may be quicker than the ledger), repeats of both."""
     places: list[tuple[float, Event]] = [(float(index), arrived) for index, arrived in enumerate(story.raw)]
     for results in story.results:
-        for item in results:
-            # The ledger may be behind by any number of its raw events when a result of one of them arrives.
-            places.append((draw(st.floats(-1, len(story.raw), allow_nan=False)), item))
+        # The ledger may be behind by any number of its raw events when a result of one of them arrives.
+        places += [(draw(st.floats(-1, len(story.raw), allow_nan=False)), item) for item in results]
     events = [item for _, item in sorted(places, key=lambda entry: entry[0])]
     for _ in range(draw(st.integers(0, 6))):
         # Redelivery: a consumer goes back and reads on from there, so repeats follow what they repeat.
@@ -99,7 +100,7 @@ def check(ledger: Ledger) -> None:
     assert len(valid) <= 1
     assert [version.sequence for version in valid] == ([state.current] if state.current else [])
     spans = sorted((v.valid_from, v.valid_to or at(10**6)) for v in state.versions if v.valid_from != v.valid_to)
-    for (_, end), (begin, _) in zip(spans, spans[1:], strict=False):
+    for (_, end), (begin, _) in itertools.pairwise(spans):
         assert end <= begin
     assert len({version.sequence for version in state.versions}) == len(state.versions)
 
@@ -114,7 +115,7 @@ def test_every_interleaving_ends_in_the_state_of_the_undisturbed_run(data: st.Da
         undisturbed.take(item)
         check(undisturbed)
     disturbed = Ledger(policy)
-    for item in shuffled(data.draw, story):
+    for item in data.draw(shuffled(story)):
         disturbed.take(item)
         check(disturbed)
     note(f"{len(story.raw)} events")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from streams.ledger.timeline import as_of
-from streams.ledger.transitions import RULES, DecisionRefused, Policy
+from streams.ledger.transitions import RULES, DecisionRefused, Event, Policy
 from streams.records import DecisionKind, Failure, Operation, Outcome, Status
 from tests.unit.ledger.make import (
     Ledger,
@@ -31,7 +31,7 @@ def test_every_operation_has_a_rule() -> None:
 
 def test_rule_1_redelivery_of_each_event_changes_nothing_visible() -> None:
     first, second = up(0, "A"), up(3, "B")
-    events = [
+    events: list[Event] = [
         first,
         result(first),
         move(1, "in/other.txt"),
