@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
+from weakref import WeakValueDictionary
 
 from streams.blobs import BlobStore, canon_key, original_key
 from streams.errors import BlobCorrupt, BlobNotFound, DocumentError, SlotFailure
@@ -21,6 +22,7 @@ from streams.records import (
     ChangeEvent,
     Content,
     Decoded,
+    Detection,
     DocumentRef,
     Extracted,
     Failure,
@@ -171,6 +173,12 @@ class ExtractStage(_Stage):
 
     name = "extract"
 
+    def __init__(self, workshop: Workshop) -> None:
+        super().__init__(workshop)
+        # Copies of one content often come together; all but the first wait and find its canon. Between processes the
+        # store's first write wins.
+        self._making: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
     async def handle(self, event: Incoming) -> Outputs:
         decoded = event.record
         assert isinstance(decoded, Decoded)
@@ -182,20 +190,8 @@ class ExtractStage(_Stage):
         if spec is None:
             return self._extracted(event, decoded, failure=_unknown_format(decoded.detection.media_type))
         key = canon_key(content.sha256, fingerprint(spec, decoded.detection))
-        payload, attempt = await self._known(key)
-        if payload is None or attempt is None:
-            async with self._original(content) as path:
-                args = ExtractArgs(
-                    path=path_text(path),
-                    content_hash=content.sha256,
-                    detection=decoded.detection,
-                    language_hint=decoded.document.manifest.language_hint,
-                    max_pages=self._settings.limits.max_pages,
-                )
-                attempt, body, _ = await with_attempts(
-                    self._settings.worker.max_attempts, lambda: self._slots.run("extract", args, Attempt)
-                )
-            payload = await self._keep(key, body)
+        async with self._making.setdefault(key, asyncio.Lock()):
+            payload, attempt = await self._canon(key, decoded, decoded.detection)
         return self._extracted(
             event,
             decoded,
@@ -204,16 +200,39 @@ class ExtractStage(_Stage):
             timing=self._timing(started, time.perf_counter() - clock),
         )
 
-    async def _known(self, key: str) -> tuple[Payload | None, Attempt | None]:
+    async def _canon(self, key: str, decoded: Decoded, detection: Detection) -> tuple[Payload, Attempt]:
+        """The canon under this key, made if it is not there.
+
+        Raises:
+            DocumentError, SlotFailure, BlobNotFound, BlobCorrupt: as the slots and the store.
+        """
+        known = await self._known(key)
+        if known is not None:
+            return known
+        content = decoded.document.content
+        async with self._original(content) as path:
+            args = ExtractArgs(
+                path=path_text(path),
+                content_hash=content.sha256,
+                detection=detection,
+                language_hint=decoded.document.manifest.language_hint,
+                max_pages=self._settings.limits.max_pages,
+            )
+            attempt, body, _ = await with_attempts(
+                self._settings.worker.max_attempts, lambda: self._slots.run("extract", args, Attempt)
+            )
+        return await self._keep(key, body), attempt
+
+    async def _known(self, key: str) -> tuple[Payload, Attempt] | None:
         """The canon that is already there, verified; one that is damaged is made again."""
         try:
             found = await asyncio.to_thread(self._store.find, key)
             if found is None:
-                return None, None
+                return None
             data = await asyncio.to_thread(self._store.get, key, sha256=found.sha256)
         except BlobCorrupt:
             await asyncio.to_thread(self._store.delete, key)  # derived data: the original makes it again
-            return None, None
+            return None
         body = await asyncio.to_thread(avro_decode, CanonBody, data)
         return self._payload(key, found.sha256, data), attempt_of(body, 0.0)
 

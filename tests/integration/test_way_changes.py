@@ -1,0 +1,103 @@
+"""What changes in the folder changes in the catalog and the index, and nothing else is done again."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+from streams.consumers.catalog import Catalog
+from streams.settings import Settings
+from tests.integration.way import Way, interrupt, running, until
+
+TEXT = "The {0} of the harbour office keeps a ledger of every ship that came in during the storm of the {0}.\n"
+
+
+def test_edits_moves_and_deletes_follow(settings: Settings, tmp_path: Path) -> None:
+    way = Way(settings, tmp_path / "share")
+    for name in ("edited", "moved", "deleted", "kept"):
+        way.write(f"{name}.txt", TEXT.format(name + "word"))
+    for number in range(3):
+        way.write(f"old dir/{number}.md", f"# Number {number}\n\n" + TEXT.format(f"dirword{number}"))
+    assert way.run()["scan"]["new"] == 7
+    before = way.documents()
+    decoded = sum(way.ends("decoded").values())
+    assert decoded == 7
+    assert way.found("editedword harbour") == ["edited.txt"]
+
+    way.write("edited.txt", TEXT.format("rewritten"))
+    (way.folder / "moved.txt").rename(way.folder / "elsewhere.txt")
+    (way.folder / "old dir").rename(way.folder / "new dir")
+    (way.folder / "deleted.txt").unlink()
+    report = way.run()
+    assert report["complete"]
+    scan = report["scan"]
+    assert (scan["new"], scan["changed"], scan["moved"], scan["deleted"], scan["unchanged"]) == (0, 1, 4, 1, 1)
+    assert sum(way.ends("decoded").values()) == decoded + 1, "only the edited one is worked on again"
+
+    after = way.documents()
+    ids = {path: row.source_id for path, row in before.items()}
+    assert after["elsewhere.txt"].source_id == ids["moved.txt"]
+    assert after["new dir/1.md"].source_id == ids["old dir/1.md"]
+    assert set(after) & {"moved.txt", "old dir/1.md"} == set()
+    assert after["deleted.txt"].status == "deleted"
+    assert way.found("editedword") == []
+    assert way.found("rewritten") == ["edited.txt"]
+    assert way.found("movedword") == ["elsewhere.txt"]
+    assert way.found("dirword2") == ["new dir/2.md"]
+    assert way.found("deletedword") == []
+    with Catalog(settings) as catalog:
+        edited = catalog.document(ids["edited.txt"])
+        moved = catalog.document(ids["moved.txt"])
+    assert [version["outcome"] for version in edited.versions] == ["ready", "ready"]
+    assert edited.versions[0]["valid_to"] == edited.versions[1]["valid_from"]
+    assert len(moved.versions) == 1
+    assert [change["operation"] for change in moved.changes] == ["move"]
+    story = way.command("doc", "deleted.txt").out
+    assert "deleted at its source" in story
+
+
+def test_many_deletes_wait_for_approval(settings: Settings, tmp_path: Path) -> None:
+    way = Way(settings, tmp_path / "share")
+    for number in range(30):
+        way.write(f"{number}.txt", TEXT.format(f"word{number}"))
+    way.run()
+    shutil.rmtree(way.folder)
+    way.folder.mkdir()
+    way.write("0.txt", TEXT.format("word0"))
+    held = way.run(status=0)
+    assert len(held["held_deletes"]) == 29
+    assert way.found("word7") == ["7.txt"]
+    assert way.run("--approve-deletes")["scan"]["deleted"] == 29
+    assert way.found("word7") == []
+
+
+def test_watching_shows_changes_within_seconds_and_ends_by_interrupt(settings: Settings, tmp_path: Path) -> None:
+    way = Way(settings, tmp_path / "share")
+    way.write("first.txt", TEXT.format("firstword"))
+    with running(way.start("run", str(way.folder), "--source", "share", "--watch")) as process:
+        until(lambda: "first.txt" in known(way), 60, "the first document")
+        way.write("second.txt", TEXT.format("secondword"))
+        until(lambda: way.found("secondword"), 20, "the new file in the index")
+        (way.folder / "first.txt").unlink()
+        until(lambda: way.documents()["first.txt"].status == "deleted", 20, "the delete")
+        said = interrupt(process)
+    assert said.status == 0
+    assert "second.txt" in said.out
+    assert way.found("secondword") == ["second.txt"]
+
+
+def known(way: Way) -> dict[str, object]:
+    """Before the first run has made it there is no catalog."""
+    return dict(way.documents()) if (way.settings.data_dir / "catalog.db").exists() else {}
+
+
+def test_json_of_a_document_is_its_whole_story(settings: Settings, tmp_path: Path) -> None:
+    way = Way(settings, tmp_path / "share")
+    way.write("a.txt", TEXT.format("storyword"))
+    way.run()
+    story = json.loads(way.command("doc", "--json", "a.txt").out)
+    assert story["document"]["source_id"] == "share:a.txt"
+    (version,) = story["versions"]
+    assert {timing["stage"] for timing in version["timings"]} == {"decode", "extract", "screen"}
+    assert version["scores"]
