@@ -85,10 +85,12 @@ class StageApp:
         self.app = self._build(settings, broker)
 
     def _build(self, settings: Settings, broker: str) -> Any:
+        data = settings.data_dir / "faust"  # stays empty, but Faust makes it, and not its parents
+        data.mkdir(parents=True, exist_ok=True)
         app = faust.App(
             group_id(self.stage.name, self._prefix),
             **faust_connection(settings, broker),
-            datadir=str(settings.data_dir / "faust"),
+            datadir=str(data),
             store="memory://",
             web_enabled=False,  # Faust would listen on all interfaces
             topic_disable_leader=True,
