@@ -55,6 +55,8 @@ class StateStore:
             self._positions.pop(gone, None)
         for partition in partitions:
             self._states.setdefault(partition, {})
+        if not partitions:
+            return
         consumer = AIOKafkaConsumer(**self._connection, group_id=None, enable_auto_commit=False)
         try:
             await consumer.start()
@@ -66,8 +68,6 @@ class StateStore:
         log.info("%d states restored in %.2f s.", len(self), time.monotonic() - started)
 
     async def _read(self, consumer: AIOKafkaConsumer, wanted: list[TopicPartition]) -> None:
-        if not wanted:
-            return
         consumer.assign(wanted)
         ends = await consumer.end_offsets(wanted)
         beginnings = await consumer.beginning_offsets(wanted)

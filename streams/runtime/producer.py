@@ -48,11 +48,15 @@ class Producer:
         if self._producer is not None:
             await self._producer.stop()
 
-    async def send(self, outgoing: list[Outgoing], *, stage: str, event_id: str, context: EventContext) -> list[Any]:
+    async def send(
+        self, outgoing: list[Outgoing], *, stage: str, event_id: str, context: EventContext, partition: int
+    ) -> list[Any]:
         """Publishes records and waits until all are confirmed.
 
         Args:
             event_id: of the event that caused them; the same event gives the same ids when it is repeated.
+            partition: of that event. What concerns one document stands in one partition number, even if a connector's
+                client chose it by another rule than ours; a state that is elsewhere would not be found again.
 
         Raises:
             BrokerUnavailable: not confirmed; send them again.
@@ -70,16 +74,19 @@ class Producer:
                 event_id=f"{event_id}/{number}",
                 context=context,
             )
-            waiting.append(self._send(out.topic, out.key.encode(), value, headers))
+            waiting.append(self._send(out.topic, out.key.encode(), value, headers, partition))
         return await asyncio.gather(*waiting)
 
     async def send_raw(self, topic: str, key: bytes | None, value: bytes | None, headers: Headers) -> None:
         """Publishes bytes as they are, for `dead-letter`."""
         await self._send(topic, key, value, headers)
 
-    async def _send(self, topic: str, key: bytes | None, value: bytes | None, headers: Headers) -> Any:
+    async def _send(
+        self, topic: str, key: bytes | None, value: bytes | None, headers: Headers, partition: int | None = None
+    ) -> Any:
         try:
-            return await self._producer.send_and_wait(self._prefix + topic, value, key=key, headers=headers)
+            name = self._prefix + topic
+            return await self._producer.send_and_wait(name, value, key=key, headers=headers, partition=partition)
         except MessageSizeTooLargeError as error:
             raise MessageTooLarge(f"{topic}: {error}") from error
         except KafkaError as error:

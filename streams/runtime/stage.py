@@ -329,20 +329,26 @@ class StageApp:
         return await self._dead_letter(job, failure, getattr(failure, "code", "internal_error"), 1)
 
     async def _deliver(self, job: _Job, event: Incoming, outputs: Outputs) -> bool:
-        for part in (outputs.first, outputs.then):
-            if not self._ours(job):
-                return False
-            if part:
-                async with self._publication():
-                    await self._publish(job, part, event)
-        if not self._holds(job):
+        if not self._ours(job):
             return False
-        if outputs.settle is not None:
-            outputs.settle()
+        async with self._publication():
+            for part in (outputs.first, outputs.then):
+                if part:
+                    await self._publish(job, part, event)
+                if not self._holds(job):
+                    return False
+            if outputs.settle is not None:
+                outputs.settle()
         return True
 
     async def _publish(self, job: _Job, part: list[Outgoing], event: Incoming) -> None:
-        await self._producer.send(part, stage=self.stage.name, event_id=job.event_id, context=event.context)
+        await self._producer.send(
+            part,
+            stage=self.stage.name,
+            event_id=job.event_id,
+            context=event.context,
+            partition=event.partition,
+        )
 
     @contextlib.asynccontextmanager
     async def _publication(self) -> AsyncIterator[None]:

@@ -16,7 +16,7 @@ from typing import Any
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 
-from streams.errors import BlobStoreUnavailable, CanonryError, DocumentError
+from streams.errors import BlobStoreUnavailable, DocumentError
 from streams.log.client import connection
 from streams.records import ChangeEvent, Decoded, DocumentRef, Failure, Record, Sequence
 from streams.records.codec import TOPIC_RECORDS, decode, encode
@@ -125,11 +125,13 @@ async def until(condition: Callable[[], bool], seconds: float = 30, what: str = 
         raise AssertionError(f"Not within {seconds:g} s: {what or condition}") from None
 
 
-async def until_async(condition: Callable[[], Awaitable[bool]], seconds: float = 30, what: str = "") -> None:
+async def until_async(
+    condition: Callable[[], Awaitable[bool]], seconds: float = 30, what: str = "", *, every_s: float = 0.1
+) -> None:
     try:
         async with asyncio.timeout(seconds):
             while not await condition():  # noqa: ASYNC110 - of the broker
-                await asyncio.sleep(0.1)
+                await asyncio.sleep(every_s)
     except TimeoutError:
         raise AssertionError(f"Not within {seconds:g} s: {what or condition}") from None
 
@@ -243,7 +245,7 @@ class WorkerProcess:
         }
         self.log_file = log_file
         with log_file.open("ab") as log:
-            self.process = subprocess.Popen(  # noqa: S603
+            self.process = subprocess.Popen(
                 [sys.executable, "-m", "streams.cli", "worker", *stages],
                 stdout=log,
                 stderr=log,
@@ -279,7 +281,3 @@ def worker(settings: Settings, log_file: Path, *stages: str, **extra: str) -> An
         yield process
     finally:
         process.kill()
-
-
-def describe(error: CanonryError) -> str:
-    return f"{error.code}: {error}"

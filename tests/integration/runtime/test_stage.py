@@ -28,6 +28,10 @@ async def test_nothing_is_committed_past_a_slow_head(settings: Settings) -> None
     await publish(settings, "raw-arrived", map(upsert, ids), partition=0)
     probe = Probe()
     probe.slow[ids[0]] = asyncio.Event()
+
+    async def everything_committed() -> bool:
+        return await committed(settings, "probe", "raw-arrived", 0) == 6
+
     async with stage_app(settings, probe) as app:
         await until(lambda: len(probe.ended) == 5, what="the tail")
         await until(lambda: app.done == 5, what="five confirmed")
@@ -37,7 +41,7 @@ async def test_nothing_is_committed_past_a_slow_head(settings: Settings) -> None
         await until(lambda: app.lag() == 6, 5, "six behind")
         assert app.active == 1
         probe.slow[ids[0]].set()
-        await until_async(lambda: _is(committed(settings, "probe", "raw-arrived", 0), 6), what="all committed")
+        await until_async(everything_committed, what="all committed")
         await until(lambda: app.lag() == 0, what="no lag")
     assert sorted(key for key, _ in await records(settings, "decoded")) == ids
 
@@ -190,7 +194,3 @@ async def test_a_state_that_can_not_be_restored_ends_the_stage_and_touches_nothi
         assert isinstance(app.failure, ValueError)
     assert probe.began == []
     assert await committed(settings, "probe", "raw-arrived", 0) is None
-
-
-async def _is(found: object, expected: object) -> bool:
-    return (await found) == expected  # type: ignore[misc]
