@@ -13,6 +13,7 @@ import click
 
 from streams.cli.output import EXIT_INCOMPLETE, EXIT_INTERRUPTED, json_option, note, quiet_clients, say, show_json
 from streams.settings import Settings
+from streams.topology import STAGES
 
 
 @click.command()
@@ -157,7 +158,7 @@ def configure_logging(settings: Settings) -> None:
 
 
 @click.command()
-@click.argument("stages", nargs=-1)
+@click.argument("stages", nargs=-1, type=click.Choice(list(STAGES)))
 @click.option("--with-parent", is_flag=True, hidden=True, help="End when standard input closes.")
 def worker(stages: tuple[str, ...], with_parent: bool) -> None:
     """Run stages in this process until SIGTERM: decode, extract, screen, ledger; all of them when none is named.
