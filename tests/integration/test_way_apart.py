@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from streams.blobs import open_store, original_key
+from streams.consumers.catalog_rows import DocumentRow
 from streams.log.publisher import Publisher
 from streams.records import ChangeEvent, Content, Failure, Manifest, Operation
 from streams.settings import Settings, SourceSettings
@@ -49,9 +50,7 @@ async def test_parts_hosted_apart_and_messages_that_are_no_records(settings: Set
             gone = Failure(code="vanished", message="It was listed and gone.")
             await publisher.publish(event("vanished.txt", Operation.FAILED, failure=gone))
             await publisher.publish(event("crane.txt", Operation.DELETE))
-        database = settings.data_dir / "catalog.db"
-        rows = until(lambda: database.exists() and settled(way), 90, "all outcomes")
-        assert isinstance(rows, dict)
+        rows = until(lambda: settled(way), 90, "all outcomes")
         assert rows["bridge.txt"].outcome == "ready"
         assert rows["vanished.txt"].problems == ["vanished"]
         assert rows["lost.txt"].problems == ["corrupt"]
@@ -70,8 +69,9 @@ async def test_parts_hosted_apart_and_messages_that_are_no_records(settings: Set
             assert process.returncode == 0, (part, err.decode())
 
 
-def settled(way: Way) -> dict[str, object] | None:
+def settled(way: Way) -> dict[str, DocumentRow] | None:
+    """All documents, once the last one has its outcome."""
     rows = way.documents()
-    wanted = {"bridge.txt", "lighthouse.txt", "crane.txt", "lost.txt", "vanished.txt"}
     ended = {path for path, row in rows.items() if row.status == "deleted" or row.outcome not in (None, "pending")}
-    return dict(rows) if wanted <= ended and rows["crane.txt"].status == "deleted" else None
+    wanted = {"bridge.txt", "lighthouse.txt", "crane.txt", "lost.txt", "vanished.txt"}
+    return rows if wanted <= ended and rows["crane.txt"].status == "deleted" else None

@@ -76,7 +76,7 @@ def test_watching_shows_changes_within_seconds_and_ends_by_interrupt(settings: S
     way = Way(settings, tmp_path / "share")
     way.write("first.txt", TEXT.format("firstword"))
     with running(way.start("run", str(way.folder), "--source", "share", "--watch")) as process:
-        until(lambda: "first.txt" in known(way), 60, "the first document")
+        until(lambda: "first.txt" in way.documents(), 60, "the first document")
         way.write("second.txt", TEXT.format("secondword"))
         until(lambda: way.found("secondword"), 20, "the new file in the index")
         (way.folder / "first.txt").unlink()
@@ -85,11 +85,6 @@ def test_watching_shows_changes_within_seconds_and_ends_by_interrupt(settings: S
     assert said.status == 0
     assert "second.txt" in said.out
     assert way.found("secondword") == ["second.txt"]
-
-
-def known(way: Way) -> dict[str, object]:
-    """Before the first run has made it there is no catalog."""
-    return dict(way.documents()) if (way.settings.data_dir / "catalog.db").exists() else {}
 
 
 def test_json_of_a_document_is_its_whole_story(settings: Settings, tmp_path: Path) -> None:

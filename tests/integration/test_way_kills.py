@@ -19,7 +19,7 @@ def way(settings: Settings, tmp_path: Path) -> Way:
     """Enough small documents for a run that lasts until it is disturbed, and one that takes some seconds."""
     worker = WorkerSettings(slots=2, shutdown_s=8)
     way = Way(settings.model_copy(update={"worker": worker}), tmp_path / "share")
-    way.write("0-slow.md", slow_markdown(2, 1))
+    way.write("0-slow.md", slow_markdown(0.2, 1))
     for number in range(COUNT):
         way.write(
             f"{number:03}.txt", f"Report {number} of the lighthouse keeper about wind, waves and passing ships.\n" * 4
@@ -35,15 +35,10 @@ def complete(way: Way) -> None:
     assert all(len(row.problems) <= 3 for row in rows.values())
 
 
-def in_the_middle(way: Way) -> bool:
-    """Whether some documents are done and others are not."""
-    return any(count > 0 for count in way.ends("extracted").values())
-
-
 def test_a_killed_worker_is_replaced_and_the_run_goes_on(way: Way) -> None:
     with running(way.start("run", str(way.folder), "--source", "share", "--json")) as process:
         worker = until(lambda: way.worker_pid(process.pid), why="a worker")
-        until(lambda: in_the_middle(way), why="work has begun")
+        until(way.under_way, why="work has begun")
         os.kill(worker, signal.SIGKILL)
         until(lambda: way.worker_pid(process.pid) not in (None, worker), why="another worker")
         out, err = process.communicate(timeout=120)
@@ -56,7 +51,7 @@ def test_a_killed_worker_is_replaced_and_the_run_goes_on(way: Way) -> None:
 def test_a_killed_run_leaves_no_worker_and_the_next_run_completes(way: Way) -> None:
     with running(way.start("run", str(way.folder), "--source", "share", "--json")) as process:
         worker = until(lambda: way.worker_pid(process.pid), why="a worker")
-        until(lambda: in_the_middle(way), why="work has begun")
+        until(way.under_way, why="work has begun")
         process.kill()
         process.wait()
         until(lambda: not alive(worker), 30, "the worker ends with its parent")
@@ -68,7 +63,7 @@ def test_a_killed_run_leaves_no_worker_and_the_next_run_completes(way: Way) -> N
 def test_an_interrupted_run_ends_at_once_and_the_next_run_does_the_rest(way: Way) -> None:
     with running(way.start("run", str(way.folder), "--source", "share")) as process:
         worker = until(lambda: way.worker_pid(process.pid), why="a worker")
-        until(lambda: in_the_middle(way), why="work has begun")
+        until(way.under_way, why="work has begun")
         said = interrupt(process, 20)
     assert said.status == 130
     assert "goes on with the next run" in said.err

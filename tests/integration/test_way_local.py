@@ -47,8 +47,7 @@ def test_a_log_that_was_lost_is_published_again(way: Way) -> None:
 
 @pytest.mark.skipif(bool(tansu_broker.obstacles()), reason="no Tansu can run here")
 def test_the_embedded_broker_is_enough_for_a_first_look(way: Way) -> None:
-    way.environment["CANONRY_LOCAL_BROKER__KIND"] = "tansu"
-    del way.environment["CANONRY_LOCAL_BROKER"]
+    way.environment["CANONRY_LOCAL_BROKER"] = '{"kind": "tansu"}'
     said = way.command("run", str(way.folder), "--source", "share")
     assert said.status == 0, said.err + way.worker_log()
     assert "in memory only" in said.err

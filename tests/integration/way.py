@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from streams.consumers.catalog import Catalog
 from streams.consumers.catalog_rows import DocumentRow
+from streams.consumers.search import SearchIndex
 from streams.log.client import end_offsets
 from streams.ops.worker_process import worker_environment
 from streams.settings import Settings
@@ -23,6 +24,7 @@ from streams.settings import Settings
 T = TypeVar("T")
 ROOT = Path(__file__).parents[2]
 RUN_TIMEOUT_S = 180.0
+LOOK_EVERY_S = 0.1  # looking costs the processes that are waited for
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -41,8 +43,6 @@ class Way:
         self.settings = settings
         self.folder = folder
         self.environment = worker_environment(settings, settings.broker) | {"COLUMNS": "200"} | variables
-        if not settings.broker:
-            del self.environment["CANONRY_BROKER"]
         folder.mkdir(parents=True, exist_ok=True)
 
     def start(self, *args: str, **variables: str) -> subprocess.Popen[bytes]:
@@ -87,15 +87,20 @@ class Way:
         return path
 
     def documents(self) -> dict[str, DocumentRow]:
-        """What the catalog knows, by path."""
+        """What the catalog knows, deleted ones too, by path; nothing before the first run has made it."""
+        if not (self.settings.data_dir / "catalog.db").exists():
+            return {}
         with Catalog(self.settings) as catalog:
-            return {row.path: row for row in catalog.list_documents(limit=1000)}
+            return {row.path: row for row in catalog.list_documents(status=None, limit=1000)}
 
     def found(self, words: str) -> list[str]:
-        """Paths that `canonry search` finds."""
-        said = self.command("search", "--json", *words.split())
-        assert said.status in (0, 1), said
-        return sorted(hit["path"] for hit in json.loads(said.out)["hits"])
+        """Paths that a search finds."""
+        with SearchIndex(self.settings) as index:
+            return sorted({hit.path for hit in index.search(words, 50).hits})
+
+    def under_way(self) -> bool:
+        """Whether some documents have come to the third stage."""
+        return any(count > 0 for count in self.ends("extracted").values())
 
     def ends(self, *topics: str) -> dict[tuple[str, int], int]:
         return asyncio.run(end_offsets(self.settings, self.settings.broker, topics))
@@ -113,7 +118,7 @@ def until(what: Callable[[], T | None], timeout_s: float = 60.0, why: str = "") 
         if value:
             return value
         assert time.monotonic() < deadline, f"not within {timeout_s} s: {why}"
-        time.sleep(0.02)
+        time.sleep(LOOK_EVERY_S)
 
 
 @contextlib.contextmanager
