@@ -24,13 +24,12 @@ from streams.records import (
 from streams.records.codec import decode as avro_decode
 from streams.records.codec import encode as avro_encode
 
-
 MAX_TITLE = 1000
 MAX_AUTHORS = 100
 MAX_MESSAGE = 2000
 MAX_PAGE_SCORES = 800
-"""A record must fit into a message, whatever a document claims its title, its authors or its page count to be; the canon
-in the blob store has all of it."""
+"""A record must fit into a message, whatever a document claims its title, authors or page count to be; the canon in the
+blob store has all of it."""
 
 
 def path_text(path: Path) -> str:
