@@ -18,8 +18,8 @@ TEXT = "The keeper of the {0} wrote down the names of the ships and the hours of
 @pytest.fixture
 def way(tmp_path: Path) -> Iterator[Way]:
     way = Way(Settings(data_dir=tmp_path / "data", blobs=BlobSettings(fsync=False)), tmp_path / "share")
-    for name in ("lighthouse", "harbour"):
-        way.write(f"{name}.txt", TEXT.format(name))
+    for name, word in (("lighthouse", "lighthouse"), ("harbour", "breakwater")):
+        way.write(f"{name}.txt", TEXT.format(word))
     yield way
     way.command("broker", "stop")
 
@@ -41,7 +41,7 @@ def test_a_log_that_was_lost_is_published_again(way: Way) -> None:
     }
     assert way.found("lighthouse ships") == ["lighthouse.txt"]
     assert way.found("weather ships") == ["harbour.txt"]
-    assert way.found("harbour ships") == []
+    assert way.found("breakwater ships") == []
     assert way.run()["scan"]["unchanged"] == 2
 
 
