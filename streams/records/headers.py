@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from streams.records.events import Lane
@@ -26,9 +26,6 @@ class EventContext:
     def new(lane: Lane = Lane.LIVE, run_id: str = "") -> EventContext:
         """A context with a trace of its own."""
         return EventContext(lane, run_id, secrets.token_hex(16))
-
-    def live(self) -> EventContext:
-        return replace(self, lane=Lane.LIVE)
 
 
 def event_headers(

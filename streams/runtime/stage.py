@@ -21,13 +21,14 @@ from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
 
 from streams.errors import CanonryError, UndecodableMessage
 from streams.log.client import faust_connection
+from streams.log.producer import MessageTooLarge
 from streams.records.headers import dead_letter_headers
 from streams.runtime.backoff import Backoff
 from streams.runtime.commits import commit, positions
 from streams.runtime.lanes import Lanes
 from streams.runtime.messages import Handler, Incoming, Outgoing, Outputs, read
 from streams.runtime.offsets import PartitionOffsets
-from streams.runtime.producer import MessageTooLarge, Producer
+from streams.runtime.producer import Producer
 from streams.settings import Settings
 from streams.topology import DEAD_LETTER, Stage, group_id
 

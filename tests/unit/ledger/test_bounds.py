@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from streams.ledger.bounds import KEEP_CHANGES, KEEP_VERSIONS, MOST_BYTES
 from streams.ledger.transitions import Policy
+from streams.log.producer import MAX_MESSAGE_BYTES
 from streams.records import Outcome
 from streams.records.codec import decode, encode
-from streams.runtime.producer import MAX_MESSAGE_BYTES
 from tests.unit.ledger.make import Ledger, acl, delete, move, result, seq, up
 
 
