@@ -9,9 +9,9 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
-from aiokafka.errors import KafkaConnectionError, KafkaError, UnknownError
+from aiokafka.errors import KafkaConnectionError, KafkaError
 
 from streams.errors import BrokerUnavailable, NotFound, SettingsError
 from streams.settings import KafkaSettings, Settings
@@ -111,34 +111,6 @@ async def admin(settings: Settings, broker: str, *, timeout_s: float = REQUEST_T
         raise BrokerUnavailable(f"No Kafka broker answers at {broker}: {error}.") from error
     finally:
         await client.close()
-
-
-async def start_producer(settings: Settings, broker: str, *, linger_ms: int, max_request_size: int) -> Any:
-    """A started producer whose sends are confirmed by all replicas and, where the broker can, are idempotent.
-
-    Tansu refuses producer ids; without them a send that is repeated may stand in the log twice, which is harmless here.
-    The order of a partition stays either way: aiokafka has one batch for it under way at a time.
-
-    Raises:
-        BrokerUnavailable: no answer.
-    """
-    kwargs = connection(settings, broker) | {
-        "acks": "all",
-        "linger_ms": linger_ms,
-        "max_request_size": max_request_size,
-    }
-    producer = AIOKafkaProducer(**kwargs, enable_idempotence=True)
-    try:
-        try:
-            await producer.start()
-        except UnknownError:
-            await producer.stop()
-            producer = AIOKafkaProducer(**kwargs)
-            await producer.start()
-    except (KafkaError, OSError) as error:
-        await producer.stop()
-        raise BrokerUnavailable(f"No Kafka broker answers at {broker}: {error}.") from error
-    return producer
 
 
 async def reachable(settings: Settings, address: str, timeout_s: float = 5.0) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from aiokafka import AIOKafkaProducer
-from aiokafka.errors import KafkaError, MessageSizeTooLargeError
+from aiokafka.errors import KafkaError, MessageSizeTooLargeError, UnknownError
 
 from streams.errors import BrokerUnavailable, CanonryError
 from streams.log.client import connection
@@ -33,12 +33,20 @@ class ConfirmedProducer:
         self._producer: Any = None
 
     async def start(self) -> None:
-        """Connects. Raises BrokerUnavailable."""
-        producer = AIOKafkaProducer(
-            **self._kwargs, acks="all", enable_idempotence=True, linger_ms=1, max_request_size=1_000_000
-        )
+        """Connects. Raises BrokerUnavailable.
+
+        Tansu gives no producer ids. Without them a send that is repeated may stand in the log twice, which changes
+        nothing here; the order of a partition stays, for aiokafka has one batch of it under way at a time.
+        """
+        kwargs = {**self._kwargs, "acks": "all", "linger_ms": 1, "max_request_size": 1_000_000}
+        producer = AIOKafkaProducer(**kwargs, enable_idempotence=True)
         try:
-            await producer.start()
+            try:
+                await producer.start()
+            except UnknownError:
+                await producer.stop()
+                producer = AIOKafkaProducer(**kwargs)
+                await producer.start()
         except KafkaError as error:
             await producer.stop()
             raise BrokerUnavailable(f"No Kafka broker answers at {self._broker}: {error}.") from error
