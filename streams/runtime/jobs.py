@@ -14,6 +14,9 @@ import msgspec
 from streams.errors import DocumentError
 from streams.records import (
     Attempt,
+    Block,
+    BlockKind,
+    BlockSource,
     CanonBody,
     CanonSummary,
     Detection,
@@ -238,9 +241,24 @@ def _examine_job(args: msgspec.Raw, body: bytes) -> tuple[Any, bytes]:
     return run_examine(msgspec.json.decode(args, type=ExamineArgs))
 
 
+def _warm_job(args: msgspec.Raw, body: bytes) -> tuple[Any, bytes]:
+    """Loads what the first document would have to wait for: parsers, the language model, the English word list."""
+    from streams import decode, extract  # noqa: F401
+    from streams.screen import screen
+
+    text = "The first document of a process should not have to wait until it has learned to read its language."
+    block = Block(kind=BlockKind.PARAGRAPH, text=text, source=BlockSource.TEXT_LAYER)
+    canon = CanonBody(
+        content_hash="", fingerprint="", extractor="", extractor_version="", media_type="text/plain", blocks=[block]
+    )
+    screen(canon, _policy(None), size=len(text))
+    return None, b""
+
+
 JOBS: dict[str, Callable[[msgspec.Raw, bytes], tuple[Any, bytes]]] = {
     "decode": _decode_job,
     "extract": _extract_job,
     "screen": _screen_job,
     "examine": _examine_job,
+    "warm": _warm_job,
 }

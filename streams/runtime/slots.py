@@ -155,8 +155,17 @@ class Slots:
         return [slot.pid for slot in self._all if slot.pid is not None]
 
     async def warm_up(self) -> None:
-        """Starts every process now, so that the first documents don't wait for it."""
-        await asyncio.gather(*(slot._start() for slot in self._all if slot.pid is None))
+        """Starts every process now and has it load its models, so that the first documents don't wait for that.
+
+        Raises:
+            SlotFailure: a process does not start, or ends while it loads.
+        """
+        slots = [await self._free.get() for _ in self._all]
+        try:
+            await asyncio.gather(*(slot.run("warm", None, b"", START_TIMEOUT_S) for slot in slots))
+        finally:
+            for slot in reversed(slots):
+                self._free.put_nowait(slot)
 
     async def run(
         self, job: str, args: Any, result: type[T], *, body: bytes = b"", timeout_s: float | None = None

@@ -64,9 +64,9 @@ class Worker:
         """Works until `stop` is set or an app can't go on. The exit status: 0, or 70 when it ended itself."""
         await require_topics(self._settings, self._broker)
         await self._producer.start()
-        if self._uses_slots:
-            await self.slots.warm_up()
-        starting = asyncio.gather(*(app.start() for app in self.apps))
+        # The slots load their models while the groups are joined; what comes before they are done waits for them.
+        warm = [self.slots.warm_up()] if self._uses_slots else []
+        starting = asyncio.gather(*warm, *(app.start() for app in self.apps))
         stopping = asyncio.create_task(stop.wait())
         either: set[asyncio.Future[Any]] = {starting, stopping}
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
