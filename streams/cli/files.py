@@ -159,10 +159,22 @@ def triage(folder: Path, sample: int | None, seed: int, as_json: bool) -> None:
     asyncio.run(work())
 
 
+_OOXML = "application/vnd.openxmlformats-officedocument."
+SHORT = {
+    f"{_OOXML}wordprocessingml.document": "docx",
+    f"{_OOXML}spreadsheetml.sheet": "xlsx",
+    f"{_OOXML}presentationml.presentation": "pptx",
+    "application/vnd.oasis.opendocument.text": "odt",
+    "application/vnd.oasis.opendocument.spreadsheet": "ods",
+    "application/vnd.oasis.opendocument.presentation": "odp",
+}
+"""Media types that are too long for a table, by the name everybody uses; `--json` has them as they are."""
+
+
 def show_outcomes(counts: Counter[tuple[str, str]]) -> None:
     """The table of format × outcome."""
     outcomes = [o for o in ("ready", "quarantined", "skipped", "pending") if any(key[1] == o for key in counts)]
     formats = sorted({key[0] for key in counts}, key=lambda f: -sum(counts[f, o] for o in outcomes))
-    rows: list[list[Any]] = [[f, *(counts[f, o] or "" for o in outcomes)] for f in formats]
+    rows: list[list[Any]] = [[SHORT.get(f, f), *(counts[f, o] or "" for o in outcomes)] for f in formats]
     rows.append(["total", *(sum(counts[f, o] for f in formats) for o in outcomes)])
     show_table(["format", *outcomes], rows)
