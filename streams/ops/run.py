@@ -84,6 +84,7 @@ class Run:
         self._progress = progress or (lambda phase, done, total: None)
         self._on_state = on_state
         self._tracker = Tracker()
+        self._want_worker: Callable[[], None] = lambda: None
         self.report = Report(source)
 
     async def once(self) -> Report:
@@ -138,6 +139,9 @@ class Run:
         await self._forget_a_lost_log(broker)
         with FolderConnector(self._folder, self._source, self._settings) as connector:
             await asyncio.to_thread(self._expect_unsettled, connector)
+            if self._tracker.pending or connector.state.count() == 0:
+                worker.want()
+            self._want_worker = worker.want  # else it costs three seconds of CPU to find that nothing has changed
             if stop is None:
                 scan = connector.scan(
                     store, publisher, approve_deletes=self._approve_deletes, on_published=self._published
@@ -225,6 +229,7 @@ class Run:
                     connector.state.settle(source_id, partition, offset)
 
     def _published(self, event: Any, published: Any) -> None:
+        self._want_worker()
         self._tracker.expect(published.source_id, published.partition, published.offset)
 
     def _add_summary(self, summary: Summary) -> None:

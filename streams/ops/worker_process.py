@@ -25,7 +25,7 @@ class WorkerFailed(CanonryError):
 
 
 class WorkerProcess:
-    """`canonry worker` with these settings; use it as an async context manager."""
+    """`canonry worker` with these settings, from the moment when it is wanted; use it as an async context manager."""
 
     def __init__(self, settings: Settings, broker: str, stages: tuple[str, ...] = ()) -> None:
         self._settings = settings
@@ -33,6 +33,7 @@ class WorkerProcess:
         self._stages = stages
         self._process: asyncio.subprocess.Process | None = None
         self._supervisor: asyncio.Task[None] | None = None
+        self._wanted = asyncio.Event()
         self.restarts = 0
         self.log_file = settings.data_dir.absolute() / "logs" / "worker.log"
 
@@ -43,7 +44,6 @@ class WorkerProcess:
     async def __aenter__(self) -> WorkerProcess:
         self.log_file.parent.mkdir(parents=True, exist_ok=True)
         self.log_file.write_bytes(b"")
-        await self._start()
         self._supervisor = asyncio.create_task(self._supervise())
         return self
 
@@ -62,6 +62,10 @@ class WorkerProcess:
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
             await process.wait()
+
+    def want(self) -> None:
+        """There is work for it: it is started, if it does not run already."""
+        self._wanted.set()
 
     def check(self) -> None:
         """Raises WorkerFailed when the worker could not be kept running."""
@@ -87,6 +91,8 @@ class WorkerProcess:
             )
 
     async def _supervise(self) -> None:
+        await self._wanted.wait()
+        await self._start()
         while True:
             assert self._process is not None
             status = await self._process.wait()
