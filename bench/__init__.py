@@ -1,0 +1,1 @@
+"""Measurements of the real commands on a real broker; see bench/README.md."""

@@ -1,0 +1,68 @@
+"""`python -m bench [NAME…]`: runs benchmarks and prints one table for each."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import shutil
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from bench.report import Result, machine, show
+from bench.world import World
+
+BENCHMARKS = {
+    "log-cost": "documents per second through the log, compared with the same work without it",
+    "latency": "one small document on an idle system, published to seen by a consumer",
+    "memory": "the worker's parent process over 5,000 documents",
+    "unchanged": "a second run over 5,000 unchanged files",
+}
+"""In the order of running: `unchanged` finds what `memory` has filled."""
+
+
+def main() -> int:
+    listed = "\n".join(f"  {name:<10} {what}" for name, what in BENCHMARKS.items())
+    parser = argparse.ArgumentParser(
+        prog="python -m bench",
+        description=f"Benchmarks:\n{listed}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help="which; default: all")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers there as well")
+    parser.add_argument("--documents", type=Path, metavar="FOLDER", help="log-cost: a folder of your own")
+    parser.add_argument("--files", type=int, default=5000, help="memory, unchanged: how many files (default: 5000)")
+    parser.add_argument("--work", type=Path, help="where to work; it is kept, and what is there is used again")
+    args = parser.parse_args()
+    unknown = [name for name in args.names if name not in BENCHMARKS]
+    if unknown:
+        parser.error(f"no benchmark is called {', '.join(unknown)}; there are: {', '.join(BENCHMARKS)}")
+    work = args.work.absolute() if args.work else Path(tempfile.mkdtemp(prefix="canonry-bench."))
+    work.mkdir(parents=True, exist_ok=True)
+    results: list[Result] = []
+    about = machine()
+    print(f"{about['cpus']} CPUs ({about['cpu']}), load {about['load'][0]:.1f}, Python {about['python']}", flush=True)
+    try:
+        for name in [name for name in BENCHMARKS if not args.names or name in args.names]:
+            started = time.monotonic()
+            module: Any = importlib.import_module(f"bench.{name.replace('-', '_')}")
+            shared = "files" if name in ("memory", "unchanged") else name
+            with World(work / shared) as world:
+                result: Result = module.measure(world, args)
+            result.seconds = time.monotonic() - started
+            results.append(result)
+            show(result)
+    finally:
+        if args.json is not None and results:
+            values = [{"name": r.name, "seconds": round(r.seconds, 1), **r.values} for r in results]
+            args.json.write_text(json.dumps({"machine": about, "benchmarks": values}, indent=2) + "\n", "utf-8")
+        if args.work is None:
+            shutil.rmtree(work, ignore_errors=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
