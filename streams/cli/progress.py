@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from streams.cli.output import safe
+
 LINE_EVERY_S = 5.0
 
 
@@ -21,6 +23,7 @@ class Meter:
         self._quiet = quiet
         self._bar: Progress | None = None
         self._said = time.monotonic()
+        self._line = ""
 
     def __enter__(self) -> Meter:
         if not self._quiet and sys.stderr.isatty():
@@ -30,7 +33,7 @@ class Meter:
                 BarColumn(),
                 MofNCompleteColumn(),
                 TimeElapsedColumn(),
-                TextColumn("{task.fields[text]}"),
+                TextColumn("{task.fields[text]}", markup=False),
                 console=Console(stderr=True),
                 transient=True,
             )
@@ -44,11 +47,13 @@ class Meter:
 
     def update(self, done: int, total: int | None, text: str = "") -> None:
         if self._bar is not None:
-            self._bar.update(self._task, completed=done, total=total, text=text)
+            self._bar.update(self._task, completed=done, total=total, text=safe(text))
         elif not self._quiet and time.monotonic() - self._said >= LINE_EVERY_S:
-            self._said = time.monotonic()
             of = f" of {total}" if total is not None else ""
-            print(f"{self._label}: {done}{of} {text}".rstrip(), file=sys.stderr, flush=True)  # noqa: T201
+            line = safe(f"{self._label}: {done}{of} {text}".rstrip())
+            if line != self._line:
+                self._said, self._line = time.monotonic(), line
+                print(line, file=sys.stderr, flush=True)  # noqa: T201
 
 
 @contextlib.contextmanager

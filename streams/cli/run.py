@@ -130,10 +130,16 @@ def _show(report: Any, settings: Settings, as_json: bool) -> None:
     from streams.cli.files import show_outcomes
 
     show_outcomes(counts)
-    parts = [f"{getattr(summary, key)} {key}" for key in ("new", "changed", "moved", "deleted", "failed", "unchanged")]
-    say(
-        f"\n{report.source}: {', '.join(part for part in parts if not part.startswith('0 '))} in {report.seconds:.1f} s"
-    )
+    said = {
+        "new": summary.new,
+        "changed": summary.changed,
+        "moved": summary.moved,
+        "deleted": summary.deleted,
+        "without content (links, unreadable)": summary.failed,
+        "unchanged": summary.unchanged,
+    }
+    parts = [f"{number} {what}" for what, number in said.items() if number]
+    say(f"\n{report.source}: {', '.join(parts) or 'the folder holds no files'}; {report.seconds:.1f} s")
     if report.new_log:
         note("The log is another one than before (or was lost), so every document was published again.")
     if report.worker_restarts:

@@ -199,6 +199,12 @@ class FolderConnector(Connector):
         if len(self._confirmations) >= _FLUSH:
             await self.flush()
 
+    def again(self, source_id: str) -> None:
+        """The last event of this document had no effect: the next scan publishes it again, changed or not."""
+        row = self.state.by_id(source_id.removeprefix(f"{self.source}:"))
+        if row is not None:
+            self.state.mark([row.id])
+
     async def flush(self) -> None:
         """Writes what was confirmed to the state."""
         waiting, self._confirmations = self._confirmations, []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from typing import Any
 
@@ -11,6 +10,7 @@ from aiokafka.errors import KafkaError, MessageSizeTooLargeError
 
 from streams.consumers.received import Partition
 from streams.errors import CanonryError, UndecodableMessage
+from streams.log.backoff import Backoff
 from streams.log.client import connection
 from streams.records.headers import Headers, dead_letter_headers
 from streams.settings import Settings
@@ -18,22 +18,8 @@ from streams.topology import DEAD_LETTER
 
 logger = logging.getLogger(__name__)
 
-BACKOFF_S = (0.1, 10.0)
-"""First and longest pause between two tries of something transient."""
-
 MOST_BYTES = 800 * 1024
 """What is left of a value that the error headers have made too large for the topic."""
-
-
-class Backoff:
-    """Pauses that double from `BACKOFF_S[0]` to `BACKOFF_S[1]`, in seconds."""
-
-    def __init__(self) -> None:
-        self._next = BACKOFF_S[0]
-
-    async def pause(self) -> None:
-        await asyncio.sleep(self._next)
-        self._next = min(self._next * 2, BACKOFF_S[1])
 
 
 class DeadLetters:
@@ -73,7 +59,7 @@ class DeadLetters:
                 value = value[:MOST_BYTES]
             except KafkaError as failure:
                 logger.warning("%s is not reachable, trying again: %s", DEAD_LETTER, failure)
-                await backoff.pause()
+                await backoff.wait()
             else:
                 return
 

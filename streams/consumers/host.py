@@ -11,11 +11,11 @@ from typing import TypeVar
 from streams.blobs import BlobStore
 from streams.consumers.catalog import CatalogWriter
 from streams.consumers.database import DatabaseUnavailable
-from streams.consumers.dead_letters import Backoff
 from streams.consumers.reader import RecordConsumer
 from streams.consumers.sdk import CanonConsumer, ChangeBatch, Upsert
 from streams.consumers.search import SearchWriter
 from streams.errors import BlobCorrupt, BlobNotFound, UndecodableMessage, UsageError
+from streams.log.backoff import Backoff
 from streams.records import CanonBody, SourceState
 from streams.settings import Settings
 
@@ -155,4 +155,4 @@ async def _patiently(call: Callable[[], T]) -> T:
             return await asyncio.to_thread(call)
         except DatabaseUnavailable as error:
             logger.warning("%s", error)
-            await backoff.pause()
+            await backoff.wait()

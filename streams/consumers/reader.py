@@ -22,9 +22,10 @@ from aiokafka.errors import (
     RebalanceInProgressError,
 )
 
-from streams.consumers.dead_letters import Backoff, DeadLetters
+from streams.consumers.dead_letters import DeadLetters
 from streams.consumers.received import Partition, Received, log_time, read_message
 from streams.errors import BrokerUnavailable, CanonryError, NotFound, UndecodableMessage, UsageError
+from streams.log.backoff import Backoff
 from streams.log.client import connection, partitions
 from streams.records.codec import TOPIC_RECORDS
 from streams.settings import Settings
@@ -316,7 +317,7 @@ class RecordConsumer:
                 if isinstance(error, CanonryError) and not error.transient:
                     raise
                 logger.warning("%s: partitions can't be taken yet: %s", self.group, error)
-                await backoff.pause()
+                await backoff.wait()
 
     async def _facts(self, keys: list[Any]) -> dict[Any, PartitionFacts]:
         if not keys:

@@ -24,7 +24,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from streams.blobs import BlobStore
-from streams.consumers.dead_letters import Backoff
 from streams.consumers.reader import (
     NOTE_REBUILD,
     GroupStarts,
@@ -35,6 +34,7 @@ from streams.consumers.reader import (
 )
 from streams.consumers.received import Partition, Received
 from streams.errors import BlobCorrupt, BlobStoreUnavailable, CanonryError
+from streams.log.backoff import Backoff
 from streams.records import Canon, CanonBody, Payload
 from streams.records.codec import decode, encode
 from streams.settings import Settings
@@ -67,7 +67,7 @@ async def load_body(payload: Payload, store: BlobStore) -> CanonBody:
             return await asyncio.to_thread(_load, payload, store)
         except BlobStoreUnavailable as error:
             logger.warning("%s can't be read, trying again: %s", payload.key, error)
-            await backoff.pause()
+            await backoff.wait()
 
 
 def _load(payload: Payload, store: BlobStore) -> CanonBody:

@@ -13,14 +13,6 @@ import msgspec
 from streams.ledger.timeline import EARLIEST
 from streams.records import CanonVersion, Outcome, Payload, Screened, Screening, Version
 
-OUTCOMES: dict[Outcome, frozenset[Outcome]] = {
-    Outcome.PENDING: frozenset({Outcome.READY, Outcome.QUARANTINED, Outcome.SKIPPED}),
-    Outcome.READY: frozenset({Outcome.READY, Outcome.QUARANTINED, Outcome.SKIPPED}),
-    Outcome.QUARANTINED: frozenset({Outcome.READY, Outcome.QUARANTINED, Outcome.SKIPPED}),
-    Outcome.SKIPPED: frozenset({Outcome.READY, Outcome.QUARANTINED, Outcome.SKIPPED}),
-}
-"""States of a version: pending is left once and never entered again; the others change with a newer judgement."""
-
 
 def judged_by(version: Version, event: Screened, now: datetime) -> Version:
     """`version` as if this result were the only one it ever had."""
@@ -82,7 +74,8 @@ def merged(known: Version, other: Version) -> Version:
     else:
         newer = not borrowed and age(other) > age(known) and not _was_decided(known.screening, other.screening)
         counts, canons = (other if newer else known), _all(known.canons, other.canons, other.settled_at)
-    assert counts is known or counts.outcome in OUTCOMES[known.outcome]
+    # Pending is left once and never entered again; the other outcomes change with a newer judgement.
+    assert counts.outcome is not Outcome.PENDING or known.outcome is Outcome.PENDING
     return msgspec.structs.replace(
         known,
         outcome=counts.outcome,

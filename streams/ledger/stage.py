@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import logging
 from datetime import UTC, datetime
 
 from streams.blobs import BlobStore
+from streams.errors import BlobCorrupt, BlobNotFound
 from streams.ledger.store import StateStore
 from streams.ledger.timeline import version_at
 from streams.ledger.transitions import Arrived, Effects, Event, Policy, apply
@@ -25,6 +27,8 @@ from streams.records import (
 )
 from streams.runtime.messages import Incoming, Outgoing, Outputs
 from streams.settings import Settings, SourceSettings
+
+log = logging.getLogger(__name__)
 
 UNREGISTERED = SourceSettings()
 
@@ -133,7 +137,12 @@ class LedgerStage:
             inline = record.payload.inline
             if inline is not None and hashlib.sha256(inline).hexdigest() == payload.sha256:
                 return record.payload
-        data = await asyncio.to_thread(self._store.get, payload.key, sha256=payload.sha256)
+        try:
+            data = await asyncio.to_thread(self._store.get, payload.key, sha256=payload.sha256)
+        except (BlobCorrupt, BlobNotFound) as error:
+            # Derived data is no reason to lose a fact: new rights or a new path count at once, the text by reference.
+            log.warning("%s: the stored canon can't be used: %s", event.key, error)
+            return payload
         return Payload(key=payload.key, sha256=payload.sha256, size=payload.size, inline=data)
 
     def _quarantined(self, event: Incoming, state: SourceState, now: datetime) -> Quarantined:

@@ -69,7 +69,7 @@ Event = Arrived | Screened | Decision
 
 
 class Effects(msgspec.Struct, kw_only=True):
-    """What an event makes visible. `canon` and `quarantine`: a sequence to publish, None to withdraw, or untouched."""
+    """What an event makes visible on the topics of consumers."""
 
     publish: bool = False  # canon-ready gets the version `state.published`
     withdraw: bool = False  # canon-ready gets a null
@@ -107,7 +107,7 @@ def apply(
 
 
 def _upsert(state: SourceState, event: Arrived, now: datetime) -> SourceState:
-    """Rules 2, 6, 8: a new content opens a version; what the predecessor says already does not."""
+    """Rules 2 and 6: a new content opens a version; what the predecessor says already does not."""
     assert event.event.content is not None
     manifest = event.event.manifest
     version = Version(

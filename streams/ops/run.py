@@ -20,12 +20,16 @@ from streams.log.publisher import Published, Publisher
 from streams.log.topics import apply_topics
 from streams.ops.consumers_task import ConsumersTask
 from streams.ops.dead_letters import watch_dead_letters
+from streams.ops.status import lag
 from streams.ops.tracker import Tracker
 from streams.ops.worker_process import WorkerProcess
 from streams.records import SourceState
 from streams.settings import Settings, SourceSettings
 
 CHECK_EVERY_S = 0.25
+ASK_EVERY_S = 1.0
+IDLE_S = 5.0
+FEW = 2
 CLUSTER = "cluster"
 
 
@@ -84,6 +88,7 @@ class Run:
         self._progress = progress or (lambda phase, done, total: None)
         self._on_state = on_state
         self._tracker = Tracker()
+        self._broker = ""
         self._want_worker: Callable[[], None] = lambda: None
         self.report = Report(source)
 
@@ -103,7 +108,7 @@ class Run:
         started = time.monotonic()
         settings = self._settings
         self._progress("starting the broker", 0, 0)
-        broker = await asyncio.to_thread(local_broker.ensure, settings)
+        broker = self._broker = await asyncio.to_thread(local_broker.ensure, settings)
         await apply_topics(settings, broker)
         store = await asyncio.to_thread(open_store, settings)
         await asyncio.to_thread(store.check)
@@ -164,12 +169,16 @@ class Run:
         events = [Published(*event) for event in connector.state.unsettled()]
         if not events:
             return
+        for event in events:
+            self._tracker.expect(*event)
+        self._ask_catalog(events)
+
+    def _ask_catalog(self, events: list[Published]) -> None:
         with Catalog(self._settings) as catalog:
             ended = catalog.settled_all(events)
         for event in events:
-            self._tracker.expect(*event)
             if event.source_id in ended:
-                self._tracker.ended(event.source_id, ended[event.source_id])
+                self._tracker.ended(event, ended[event.source_id])
 
     async def _forget_a_lost_log(self, broker: str) -> None:
         """A connector remembers what it published; on another log (or a lost one) that says nothing."""
@@ -203,12 +212,35 @@ class Run:
         consumers: ConsumersTask,
         give_up_s: float | None = None,
     ) -> None:
-        deadline = time.monotonic() + give_up_s if give_up_s is not None else None
+        """Until every event has ended.
+
+        What this process's own consumer does not see is asked of the catalog: another run on the same data may be the
+        one that reads some partitions. When no stage has anything left to do, what is still open will not end by
+        itself: its event is in `dead-letter`, perhaps since before this run.
+        """
+        started = asked = idle_since = time.monotonic()
         while self._tracker.pending:
             await self._tracker.wait_for_change(CHECK_EVERY_S)
-            self._tick("working", connector, worker, consumers)
-            if deadline is not None and time.monotonic() > deadline:
+            self._tick(self._waiting_for(), connector, worker, consumers)
+            now = time.monotonic()
+            if give_up_s is not None and now - started > give_up_s:
                 return
+            if now - asked >= ASK_EVERY_S:
+                await asyncio.to_thread(self._ask_catalog, self._tracker.events)
+                if now - self._tracker.moved_at < IDLE_S or await self._stages_behind():
+                    idle_since = time.monotonic()
+                elif now - idle_since >= IDLE_S:
+                    for source_id in self._tracker.pending:
+                        self._tracker.dead(source_id, "no stage works on it any more; look into dead-letter")
+                asked = time.monotonic()
+
+    async def _stages_behind(self) -> bool:
+        groups = await lag(self._settings, self._broker)
+        return any(group.records for group in groups)
+
+    def _waiting_for(self) -> str:
+        pending = self._tracker.pending
+        return f"waiting for {', '.join(sorted(pending))}" if 0 < len(pending) <= FEW else "working"
 
     async def _caught_up(self, consumers: ConsumersTask) -> None:
         """Until the search index has what the ledger published, so that the next command finds it."""
@@ -225,12 +257,15 @@ class Run:
         newly = self._tracker.take_newly_settled()
         if newly:
             with connector.state.transaction():
-                for source_id, partition, offset in newly:
-                    connector.state.settle(source_id, partition, offset)
+                for event in newly:
+                    connector.state.settle(*event)
+                    if event.source_id in self._tracker.lost:
+                        # Its event had no effect, so the next scan publishes the document again.
+                        connector.again(event.source_id)
 
     def _published(self, event: Any, published: Any) -> None:
         self._want_worker()
-        self._tracker.expect(published.source_id, published.partition, published.offset)
+        self._tracker.expect(*published)
 
     def _add_summary(self, summary: Summary) -> None:
         total = self.report.summary

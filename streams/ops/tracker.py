@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from streams.ledger.transitions import version_at
+from streams.log.publisher import Published
 from streams.records import Outcome, SourceState, Status
 
 TERMINAL = frozenset({Outcome.READY, Outcome.QUARANTINED, Outcome.SKIPPED})
@@ -35,7 +36,7 @@ class Tracker:
         self._pending: dict[str, tuple[int, int]] = {}  # source_id -> partition, offset
         self._seen: dict[str, tuple[int, str]] = {}  # settled states, perhaps before we know that we wait for them
         self._changed = asyncio.Event()
-        self._newly: list[tuple[str, int, int]] = []
+        self._newly: list[Published] = []
 
     def expect(self, source_id: str, partition: int, offset: int) -> None:
         """An event was published at this place in raw-arrived."""
@@ -56,33 +57,41 @@ class Tracker:
             self._seen[state.source_id] = (offset, outcome)
             waiting = self._pending.get(state.source_id)
             if waiting is not None and offset >= waiting[1]:
-                self.ended(state.source_id, outcome)
+                self.ended(Published(state.source_id, *waiting), outcome)
 
-    def ended(self, source_id: str, outcome: str) -> None:
-        """The last event of this document is known to have ended."""
-        waiting = self._pending.pop(source_id, None)
-        if waiting is not None:
-            self._settle(source_id, *waiting, outcome)
+    def ended(self, event: Published, outcome: str) -> None:
+        """This event is known to have ended; a later one of the same document goes on being waited for."""
+        waiting = self._pending.get(event.source_id)
+        if waiting is not None and event.offset >= waiting[1]:
+            del self._pending[event.source_id]
+            self._settle(event.source_id, *waiting, outcome)
 
     def dead(self, source_id: str, why: str) -> None:
         """An event of this document went to dead-letter: it will have no outcome."""
-        if self._pending.pop(source_id, None) is not None:
+        waiting = self._pending.pop(source_id, None)
+        if waiting is not None:
             self.lost[source_id] = why
+            self._newly.append(Published(source_id, *waiting))
             self._wake()
 
     def _settle(self, source_id: str, partition: int, offset: int, outcome: str) -> None:
         self.settled[outcome] += 1
-        self._newly.append((source_id, partition, offset))
+        self._newly.append(Published(source_id, partition, offset))
         self._wake()
 
     def _wake(self) -> None:
         self.moved_at = time.monotonic()
         self._changed.set()
 
-    def take_newly_settled(self) -> list[tuple[str, int, int]]:
-        """(source_id, partition, offset) of what settled since the last call."""
+    def take_newly_settled(self) -> list[Published]:
+        """What settled, or was lost, since the last call."""
         newly, self._newly = self._newly, []
         return newly
+
+    @property
+    def events(self) -> list[Published]:
+        """What is still waited for."""
+        return [Published(source_id, *place) for source_id, place in self._pending.items()]
 
     @property
     def pending(self) -> list[str]:

@@ -8,12 +8,15 @@ import json
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 
 from streams.errors import CanonryError
 from streams.settings import NO_SETTINGS, Settings
 
 RESTARTS = 5
+HEALTHY_S = 120.0  # a worker that lived so long was no failed start
+LOG_BYTES = 5 * 1024 * 1024
 BACKOFF_S = 1.0
 
 
@@ -43,7 +46,8 @@ class WorkerProcess:
 
     async def __aenter__(self) -> WorkerProcess:
         self.log_file.parent.mkdir(parents=True, exist_ok=True)
-        self.log_file.write_bytes(b"")
+        if self.log_file.exists() and self.log_file.stat().st_size > LOG_BYTES:
+            self.log_file.replace(self.log_file.with_suffix(".log.1"))
         self._supervisor = asyncio.create_task(self._supervise())
         return self
 
@@ -92,18 +96,20 @@ class WorkerProcess:
 
     async def _supervise(self) -> None:
         await self._wanted.wait()
-        await self._start()
+        in_a_row = 0
         while True:
+            started = time.monotonic()
+            await self._start()
             assert self._process is not None
             status = await self._process.wait()
             self.restarts += 1
-            if self.restarts > RESTARTS:
+            in_a_row = 1 if time.monotonic() - started > HEALTHY_S else in_a_row + 1
+            if in_a_row > RESTARTS:
                 raise WorkerFailed(
-                    f"The worker ended {self.restarts} times, last with status {status}: {tail(self.log_file)} "
+                    f"The worker ended {in_a_row} times in a row, last with status {status}: {tail(self.log_file)} "
                     f"(log: {self.log_file})"
                 )
-            await asyncio.sleep(BACKOFF_S * self.restarts)
-            await self._start()
+            await asyncio.sleep(BACKOFF_S * in_a_row)
 
 
 def worker_environment(settings: Settings, broker: str) -> dict[str, str]:

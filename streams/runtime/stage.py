@@ -20,10 +20,10 @@ from aiokafka import TopicPartition
 from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
 
 from streams.errors import CanonryError, UndecodableMessage
+from streams.log.backoff import Backoff
 from streams.log.client import faust_connection
 from streams.log.producer import MessageTooLarge
 from streams.records.headers import dead_letter_headers
-from streams.runtime.backoff import Backoff
 from streams.runtime.commits import commit, positions
 from streams.runtime.lanes import Lanes
 from streams.runtime.messages import Handler, Incoming, Outgoing, Outputs, read

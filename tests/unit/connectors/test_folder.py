@@ -499,3 +499,16 @@ async def test_listing_and_fetch(world: World) -> None:
     assert isinstance(await world.connector.fetch("never"), Gone)
     await world.scan()  # what was fetched and never confirmed comes again
     assert sorted(path for _, _, path in world.log.take()) == ["a", "b", "c", "d"]
+
+
+async def test_a_document_whose_event_had_no_effect_is_published_again_once(world: World) -> None:
+    world.write("a.txt", "one")
+    world.write("b.txt", "two")
+    await world.scan()
+    world.log.take()
+    world.connector.again(f"{world.connector.source}:a.txt")
+    world.connector.again(f"{world.connector.source}:never-seen")
+    await world.scan()
+    assert [event[1] for event in world.log.take()] == ["a.txt"]
+    await world.scan()
+    assert world.log.take() == []

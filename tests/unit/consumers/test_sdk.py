@@ -1,6 +1,5 @@
 """When deletes may have been missed, and what a claim check is worth."""
 
-import asyncio
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -9,11 +8,11 @@ import pytest
 from msgspec.structs import replace
 
 from streams.blobs import open_store
-from streams.consumers import dead_letters
 from streams.consumers.reader import NOTE_REBUILD, GroupStarts, PartitionFacts
 from streams.consumers.received import Partition, read_message
 from streams.consumers.sdk import _missed_deletes, load_body
 from streams.errors import BlobCorrupt, BlobNotFound, BlobStoreUnavailable, UndecodableMessage
+from streams.log import backoff
 from streams.records import CanonBody, Payload
 from streams.records.codec import decode, encode
 from streams.settings import BlobSettings, Settings
@@ -70,7 +69,8 @@ TEXT = body(paragraph("words"))
 
 
 async def test_a_body_is_waited_for_while_the_store_is_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dead_letters, "BACKOFF_S", (0.001, 0.001))
+    monkeypatch.setattr(backoff, "FIRST_S", 0.001)
+    monkeypatch.setattr(backoff, "MOST_S", 0.001)
     store: Any = Store(tmp_path, away=3)
     claim = payload(TEXT, inline=False)
     store.real.put(claim.key, encode(TEXT))
@@ -128,19 +128,6 @@ def test_a_message_is_read_with_its_key() -> None:
 def test_a_message_that_is_no_record_says_why(key: bytes | None, value: bytes | None, reason: str) -> None:
     with pytest.raises(UndecodableMessage, match=reason):
         read_message(Message(key, value), "p-")
-
-
-async def test_pauses_grow_and_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    pauses: list[float] = []
-
-    async def sleep(seconds: float) -> None:
-        pauses.append(seconds)
-
-    monkeypatch.setattr(asyncio, "sleep", sleep)
-    backoff = dead_letters.Backoff()
-    for _ in range(9):
-        await backoff.pause()
-    assert pauses == [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 10.0, 10.0]
 
 
 def test_the_body_travels_as_avro() -> None:

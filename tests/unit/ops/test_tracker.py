@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from datetime import UTC, datetime
 
+from streams.log.publisher import Published
 from streams.ops.tracker import Tracker, outcome_of
 from streams.records import Manifest, Outcome, Sequence, SourceState, Status, Version
 
@@ -78,3 +79,24 @@ async def test_waiting_ends_when_something_settles_or_in_time() -> None:
     started = time.monotonic()
     await tracker.wait_for_change(0.01)
     assert time.monotonic() - started < 5
+
+
+def test_a_known_end_settles_its_own_event_only() -> None:
+    tracker = Tracker()
+    tracker.expect("s:a", 0, 8)
+    tracker.ended(Published("s:a", 0, 5), "ready")
+    assert tracker.pending == ["s:a"]
+    tracker.ended(Published("s:a", 0, 8), "ready")
+    assert tracker.pending == []
+    assert tracker.settled == {"ready": 1}
+
+
+def test_a_lost_event_is_reported_once_and_remembered() -> None:
+    tracker = Tracker()
+    tracker.expect("s:a", 3, 8)
+    tracker.dead("s:a", "undecodable_message: why")
+    tracker.dead("s:other", "nobody waits for it")
+    assert tracker.pending == []
+    assert tracker.lost == {"s:a": "undecodable_message: why"}
+    assert tracker.take_newly_settled() == [Published("s:a", 3, 8)]
+    assert tracker.settled == {}
