@@ -87,7 +87,7 @@ class _Stage:
         try:
             yield path
         finally:
-            await asyncio.to_thread(copy.__exit__, None, None, None)
+            copy.__exit__(None, None, None)  # at most the removal of a temporary file: less than a thread costs
 
 
 def failure_of(error: Exception) -> Failure:
