@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -69,7 +69,7 @@ class SearchView:
             body = self.bodies.get(received.key)
             if old is not None and not _new_text(old, canon):
                 connection.execute(sa.update(t.documents).where(t.documents.c.id == old["id"]), row)
-                _set_rights(connection, received.key, canon.readers, held=False)
+                _set_rights(connection, {received.key: canon.readers}, held=False)
                 continue
             if old is not None:
                 replaced.append(old)
@@ -147,8 +147,7 @@ def _add_documents(connection: sa.Connection, fresh: list[tuple[Row, list[Passag
     connection.execute(sa.insert(t.documents), rows)
     connection.execute(sa.insert(t.passages), texts)
     connection.exec_driver_sql("INSERT INTO passages_fts(rowid, heading, text) VALUES (?, ?, ?)", words)
-    for row in rows:
-        _set_rights(connection, row["source_id"], row["readers"], held=False)
+    _set_rights(connection, {row["source_id"]: row["readers"] for row in rows}, held=False)
 
 
 def _remove_documents(connection: sa.Connection, rows: list[_Row]) -> None:
@@ -191,7 +190,7 @@ def _apply_held(
         }
         connection.execute(sa.insert(t.held), row)
         connection.exec_driver_sql("INSERT INTO held_fts(rowid, path) VALUES (?, ?)", (number, indexed(row["path"])))
-        _set_rights(connection, held.source_id, held.readers, held=True)
+        _set_rights(connection, {held.source_id: held.readers}, held=True)
         number += 1
 
 
@@ -204,9 +203,13 @@ def _remove_held(connection: sa.Connection, rows: list[_Row]) -> None:
     _drop_rights(connection, [row["source_id"] for row in rows], held=True)
 
 
-def _set_rights(connection: sa.Connection, source_id: str, readers: list[str] | None, *, held: bool) -> None:
-    _drop_rights(connection, [source_id], held=held)
-    rows = [{"source_id": source_id, "held": held, "principal": reader} for reader in sorted(set(readers or ()))]
+def _set_rights(connection: sa.Connection, readers: Mapping[str, list[str] | None], *, held: bool) -> None:
+    _drop_rights(connection, list(readers), held=held)
+    rows = [
+        {"source_id": source_id, "held": held, "principal": principal}
+        for source_id, named in readers.items()
+        for principal in sorted(set(named or ()))
+    ]
     if rows:
         connection.execute(sa.insert(t.rights), rows)
 
