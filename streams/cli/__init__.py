@@ -89,7 +89,7 @@ def main() -> None:
     quiet_clients()
     try:
         # Outside standalone mode click returns the status of an Exit instead of raising it.
-        status = canonry.main(standalone_mode=False)
+        status = canonry.main(prog_name="canonry", standalone_mode=False)
     except click.exceptions.Abort:
         note("Stopped.")
         sys.exit(EXIT_INTERRUPTED)
