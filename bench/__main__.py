@@ -6,6 +6,7 @@ import argparse
 import importlib
 import json
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -42,6 +43,7 @@ def main() -> int:
         parser.error(f"no benchmark is called {', '.join(unknown)}; there are: {', '.join(BENCHMARKS)}")
     work = args.work.absolute() if args.work else Path(tempfile.mkdtemp(prefix="canonry-bench."))
     work.mkdir(parents=True, exist_ok=True)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # as Ctrl-C: the broker must not stay behind
     results: list[Result] = []
     about = machine()
     print(f"{about['cpus']} CPUs ({about['cpu']}), load {about['load'][0]:.1f}, Python {about['python']}", flush=True)

@@ -30,12 +30,12 @@ class Result:
 
 def show(result: Result) -> None:
     console = Console(width=110, highlight=False)
-    table = Table(title=f"{result.name}: {result.title}", title_justify="left", title_style="bold")
+    table = Table()
     for number, column in enumerate(result.columns):
         table.add_column(column, justify="left" if number == 0 else "right")
     for row in result.rows:
         table.add_row(*row)
-    console.print()
+    console.print(f"\n{result.name}: {result.title}", style="bold")
     console.print(table)
     for line in [result.verdict, *result.notes]:
         if line:
