@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import logging
-from typing import Any
-
-from aiokafka import AIOKafkaProducer
-from aiokafka.errors import KafkaError, MessageSizeTooLargeError
 
 from streams.consumers.received import Partition
-from streams.errors import CanonryError, UndecodableMessage
+from streams.errors import BrokerUnavailable, CanonryError, UndecodableMessage
 from streams.log.backoff import Backoff
-from streams.log.client import connection
+from streams.log.producer import ConfirmedProducer, MessageTooLarge
 from streams.records.headers import Headers, dead_letter_headers
 from streams.settings import Settings
 from streams.topology import DEAD_LETTER
@@ -29,7 +25,9 @@ class DeadLetters:
         self._settings = settings
         self._broker = broker
         self._stage = stage
-        self._producer: Any = None
+        # A message as large as its topic allows grows by the error headers; the broker decides, not the client.
+        self._producer = ConfirmedProducer(settings, broker, max_request_size=2_000_000)
+        self._started = False
 
     async def send(
         self, place: Partition, offset: int, key: bytes | None, value: bytes | None, error: Exception, headers: Headers
@@ -50,32 +48,20 @@ class DeadLetters:
         backoff = Backoff()
         while True:
             try:
-                producer = await self._connected()
-                await producer.send_and_wait(prefix + DEAD_LETTER, value, key=key, headers=headers)
-            except MessageSizeTooLargeError:
+                if not self._started:
+                    await self._producer.start()
+                    self._started = True
+                await self._producer.send_raw(DEAD_LETTER, key, value, headers)
+            except MessageTooLarge:
                 if value is None or len(value) <= MOST_BYTES:
                     raise
                 headers.append(("truncated_from_bytes", str(len(value)).encode()))
                 value = value[:MOST_BYTES]
-            except KafkaError as failure:
+            except BrokerUnavailable as failure:
                 logger.warning("%s is not reachable, trying again: %s", DEAD_LETTER, failure)
                 await backoff.wait()
             else:
                 return
 
     async def close(self) -> None:
-        if self._producer is not None:
-            await self._producer.stop()
-
-    async def _connected(self) -> Any:
-        if self._producer is None:
-            producer = AIOKafkaProducer(
-                **connection(self._settings, self._broker), acks="all", max_request_size=2_000_000
-            )
-            try:
-                await producer.start()
-            except BaseException:
-                await producer.stop()
-                raise
-            self._producer = producer
-        return self._producer
+        await self._producer.stop()

@@ -17,13 +17,13 @@ A change may come more than once; applying it again must do no harm. Who needs t
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from streams.blobs import BlobStore
+from streams.blobs.claim import payload_bytes
 from streams.consumers.reader import (
     NOTE_REBUILD,
     GroupStarts,
@@ -33,7 +33,7 @@ from streams.consumers.reader import (
     Starts,
 )
 from streams.consumers.received import Partition, Received
-from streams.errors import BlobCorrupt, BlobStoreUnavailable, CanonryError
+from streams.errors import BlobStoreUnavailable, CanonryError
 from streams.log.backoff import Backoff
 from streams.records import Canon, CanonBody, Payload
 from streams.records.codec import decode, encode
@@ -71,12 +71,7 @@ async def load_body(payload: Payload, store: BlobStore) -> CanonBody:
 
 
 def _load(payload: Payload, store: BlobStore) -> CanonBody:
-    data = payload.inline
-    if data is None:
-        data = store.get(payload.key, sha256=payload.sha256)
-    elif (found := hashlib.sha256(data).hexdigest()) != payload.sha256:
-        raise BlobCorrupt(f"{payload.key} travels inline with the hash {found} instead of {payload.sha256}.")
-    return decode(CanonBody, data)
+    return decode(CanonBody, payload_bytes(payload, store))
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,8 @@ class MessageTooLarge(CanonryError):
 class ConfirmedProducer:
     """One producer of a process. Topics are named without prefix. Faust's `flush` hides errors, so it is not used."""
 
-    def __init__(self, settings: Settings, broker: str) -> None:
+    def __init__(self, settings: Settings, broker: str, *, max_request_size: int = 1_000_000) -> None:
+        self._max_request_size = max_request_size
         self._prefix = settings.kafka.topic_prefix
         self._broker = broker
         self._kwargs = connection(settings, broker)
@@ -38,7 +39,7 @@ class ConfirmedProducer:
         Tansu gives no producer ids. Without them a send that is repeated may stand in the log twice, which changes
         nothing here; the order of a partition stays, for aiokafka has one batch of it under way at a time.
         """
-        kwargs = {**self._kwargs, "acks": "all", "linger_ms": 1, "max_request_size": 1_000_000}
+        kwargs = {**self._kwargs, "acks": "all", "linger_ms": 1, "max_request_size": self._max_request_size}
         producer = AIOKafkaProducer(**kwargs, enable_idempotence=True)
         try:
             try:

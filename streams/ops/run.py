@@ -141,8 +141,8 @@ class Run:
         publisher: Publisher,
         stop: asyncio.Event | None,
     ) -> None:
-        await self._forget_a_lost_log(broker)
         with FolderConnector(self._folder, self._source, self._settings) as connector:
+            await self._forget_a_lost_log(connector, broker)
             await asyncio.to_thread(self._expect_unsettled, connector)
             if self._tracker.pending or connector.state.count() == 0:
                 worker.want()
@@ -180,15 +180,14 @@ class Run:
             if event.source_id in ended:
                 self._tracker.ended(event, ended[event.source_id])
 
-    async def _forget_a_lost_log(self, broker: str) -> None:
+    async def _forget_a_lost_log(self, connector: FolderConnector, broker: str) -> None:
         """A connector remembers what it published; on another log (or a lost one) that says nothing."""
         current = await cluster_id(self._settings, broker)
-        with FolderConnector(self._folder, self._source, self._settings) as connector:
-            known = connector.state.fact(CLUSTER)
-            if known is not None and known != current:
-                self.report.new_log = True
-                await asyncio.to_thread(connector.state.forget)
-            connector.state.set_fact(CLUSTER, current)
+        known = connector.state.fact(CLUSTER)
+        if known is not None and known != current:
+            self.report.new_log = True
+            await asyncio.to_thread(connector.state.forget)
+        connector.state.set_fact(CLUSTER, current)
 
     async def _alongside(
         self, work: Any, connector: FolderConnector, worker: WorkerProcess, consumers: ConsumersTask

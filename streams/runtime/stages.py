@@ -14,6 +14,7 @@ from typing import TypeVar
 from weakref import WeakValueDictionary
 
 from streams.blobs import BlobStore, canon_key, original_key
+from streams.blobs.claim import payload_bytes
 from streams.errors import BlobCorrupt, BlobNotFound, DocumentError, SlotFailure
 from streams.extract.registry import fingerprint, plan
 from streams.records import (
@@ -285,7 +286,11 @@ class ScreenStage(_Stage):
         if extracted.payload is None:
             return self._failed(event, extracted, extracted.failure or _unknown_format())
         started, clock = datetime.now(UTC), time.perf_counter()
-        body = await payload_bytes(self._store, extracted.payload)
+        payload = extracted.payload
+        if payload.inline is not None:
+            body = payload_bytes(payload, self._store)  # only a hash: less than a thread costs
+        else:
+            body = await asyncio.to_thread(payload_bytes, payload, self._store)
         policy = self._settings.screen.policy_file
         args = ScreenArgs(size=extracted.document.content.size, policy_file=str(policy) if policy else None)
         answer, _, _ = await with_attempts(
@@ -319,19 +324,6 @@ class ScreenStage(_Stage):
             timings=[*extracted.timings, self._timing(datetime.now(UTC), 0.0)],
         )
         return Outputs(first=[Outgoing("screened", event.key, record)])
-
-
-async def payload_bytes(store: BlobStore, payload: Payload) -> bytes:
-    """A canon body's bytes, from the record or from the store (claim check), verified either way.
-
-    Raises:
-        BlobCorrupt: the inline bytes are not what their hash says, or the stored ones.
-    """
-    if payload.inline is None:
-        return await asyncio.to_thread(store.get, payload.key, sha256=payload.sha256)
-    if hashlib.sha256(payload.inline).hexdigest() != payload.sha256:
-        raise BlobCorrupt(f"The inline bytes of {payload.key} do not have the hash {payload.sha256}.")
-    return payload.inline
 
 
 def _unknown_format(media_type: str = "an unknown format") -> Failure:
