@@ -52,7 +52,19 @@ def run(folder: Path, source: str | None, watch: bool, approve_deletes: bool, as
         def on_state(state: Any) -> None:
             _follow(state, seen, quiet=as_json or not watch)
 
-        work = Run(folder, settings, name, approve_deletes=approve_deletes, progress=progress, on_state=on_state)
+        def on_held(source_ids: list[str]) -> None:
+            if watch:
+                _say_held(source_ids)
+
+        work = Run(
+            folder,
+            settings,
+            name,
+            approve_deletes=approve_deletes,
+            progress=progress,
+            on_state=on_state,
+            on_held=on_held,
+        )
         interrupted = False
 
         async def main() -> Any:
@@ -80,7 +92,7 @@ def run(folder: Path, source: str | None, watch: bool, approve_deletes: bool, as
                 return work.report
 
         report = asyncio.run(main())
-    _show(report, settings, as_json)
+    _show(report, settings, as_json, interrupted=interrupted)
     if interrupted:
         note("Stopped. What was published is in the log and goes on with the next run.")
         raise click.exceptions.Exit(EXIT_INTERRUPTED)
@@ -100,7 +112,14 @@ def _follow(state: Any, seen: dict[str, tuple[Any, str | None]], *, quiet: bool)
         say(f"{now[1]:<12} {state.path}")
 
 
-def _show(report: Any, settings: Settings, as_json: bool) -> None:
+def _say_held(source_ids: list[str]) -> None:
+    note(
+        f"{len(source_ids)} documents are gone from the folder: so many that nothing was deleted. "
+        "If it is meant, run again with --approve-deletes."
+    )
+
+
+def _show(report: Any, settings: Settings, as_json: bool, *, interrupted: bool) -> None:
     from streams.consumers.catalog import Catalog
 
     counts: Counter[tuple[str, str]] = Counter()
@@ -138,8 +157,9 @@ def _show(report: Any, settings: Settings, as_json: bool) -> None:
         "without content (links, unreadable)": summary.failed,
         "unchanged": summary.unchanged,
     }
+    nothing = "it was not read to its end" if interrupted else "the folder holds no files"
     parts = [f"{number} {what}" for what, number in said.items() if number]
-    say(f"\n{report.source}: {', '.join(parts) or 'the folder holds no files'}; {report.seconds:.1f} s")
+    say(f"\n{report.source}: {', '.join(parts) or nothing}; {report.seconds:.1f} s")
     if report.new_log:
         note("The log is another one than before (or was lost), so every document was published again.")
     if report.worker_restarts:
@@ -147,10 +167,7 @@ def _show(report: Any, settings: Settings, as_json: bool) -> None:
     for place in summary.incomplete:
         note(f"could not be listed: {place}")
     if summary.held_deletes:
-        note(
-            f"{len(summary.held_deletes)} documents are gone from the folder: so many that nothing was deleted. "
-            "If it is meant, run again with --approve-deletes."
-        )
+        _say_held(summary.held_deletes)
     for source_id, why in list(report.lost.items())[:20]:
         note(f"no outcome: {source_id}: {why}")
     for source_id in report.pending[:20]:

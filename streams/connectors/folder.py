@@ -127,6 +127,7 @@ class FolderConnector(Connector):
         publisher: Publisher,
         stop: asyncio.Event,
         *,
+        approve_deletes: bool = False,
         rescan_s: float = 600.0,
         debounce_ms: int = 500,
         in_flight: int = 32,
@@ -139,6 +140,7 @@ class FolderConnector(Connector):
             store: where originals go.
             publisher: where events go.
             stop: ends it.
+            approve_deletes: publish deletes however many they are.
             rescan_s: seconds between whole scans, for what a watcher misses.
             debounce_ms: milliseconds that changes are collected, and that a delete waits for its other half.
             in_flight: documents at once.
@@ -153,7 +155,7 @@ class FolderConnector(Connector):
             deliver = partial(
                 self.look, store=store, publisher=publisher, in_flight=in_flight, on_published=on_published
             )
-            await Watch(self, deliver, stop, rescan_s, debounce_ms, on_summary).run()
+            await Watch(self, deliver, stop, rescan_s, debounce_ms, on_summary, approve_deletes).run()
 
     async def look(
         self,
@@ -325,7 +327,7 @@ class _Pass(Connector):
 
     def __init__(self, folder: FolderConnector, look: Look) -> None:
         self.source = folder.source
-        self.summary = Summary()
+        self.summary = Summary(whole=look.paths is None)
         self._folder = folder
         self._look = look
 

@@ -22,6 +22,7 @@ class Summary:
     held_deletes: list[str] = field(default_factory=list)  # source_ids that wait for approval (R-IN-5)
     incomplete: list[str] = field(default_factory=list)  # "place: reason" of what could not be listed
     seconds: float = 0.0
+    whole: bool = True  # the whole folder was looked at, not some paths
 
 
 @dataclass(frozen=True)

@@ -58,6 +58,7 @@ class Watch:
         rescan_s: float,
         debounce_ms: int,
         on_summary: Callable[[Summary], None] | None,
+        approve_deletes: bool,
     ) -> None:
         self._folder = folder
         self._deliver = deliver
@@ -65,6 +66,7 @@ class Watch:
         self._rescan_s = rescan_s
         self._debounce_ms = debounce_ms
         self._on_summary = on_summary
+        self._approved = approve_deletes
         self._polling = False
         self._scanned = 0.0  # when the last whole scan began
         self._waiting: dict[bytes, float] = {}  # path of a delete -> since when it waits
@@ -131,7 +133,7 @@ class Watch:
 
     async def _scan(self) -> None:
         self._scanned = time.monotonic()
-        summary = await self._deliver(Look())
+        summary = await self._deliver(Look(approved=self._approved))
         self._waiting.clear()
         self._deleted = 0
         self._report(summary)
@@ -150,7 +152,7 @@ class Watch:
                 self._waiting.setdefault(raw, now)
         due = frozenset(raw for raw, since in self._waiting.items() if now - since >= self._debounce_ms / 1000)
         if due:
-            summary = await self._deliver(Look(paths=due, deleted_before=self._deleted))
+            summary = await self._deliver(Look(paths=due, approved=self._approved, deleted_before=self._deleted))
             self._deleted += summary.deleted
             for raw in due:
                 del self._waiting[raw]

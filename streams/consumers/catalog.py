@@ -14,10 +14,10 @@ from typing import Any
 import sqlalchemy as sa
 
 from streams.consumers import catalog_tables as t
-from streams.consumers.catalog_rows import Counts, DocumentRow, Held, OutcomeCount, Progress, Story
+from streams.consumers.catalog_rows import Counts, DocumentRow, Held, OutcomeCount, Story
 from streams.consumers.catalog_view import TOPICS, CatalogView
 from streams.consumers.database import database_errors, open_database
-from streams.consumers.positions import Positions
+from streams.consumers.positions import Positions, Progress, read_progress
 from streams.consumers.reader import RecordBatch
 from streams.consumers.received import Received
 from streams.errors import NotFound
@@ -295,20 +295,8 @@ class Catalog:
 
     def progress(self) -> list[Progress]:
         """How far the catalog has read; empty when it has never run."""
-        column = t.positions.c
-        query = sa.select(t.positions).order_by(column.topic, column.partition)
         with self._read() as connection:
-            return [
-                Progress(
-                    topic=row.topic,
-                    partition=row.partition,
-                    offset=row.offset,
-                    end=row.end,
-                    rebuilding=row.rebuild_until is not None,
-                    fresh_at=row.fresh_at,
-                )
-                for row in connection.execute(query)
-            ]
+            return read_progress(connection, t.positions)
 
     @contextmanager
     def _read(self) -> Iterator[sa.Connection]:

@@ -118,14 +118,3 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True):
     held: int
     oldest_held: datetime | None
     contents: int  # different contents with a living document
-
-
-class Progress(msgspec.Struct, frozen=True, kw_only=True):
-    """How far the catalog has read one partition."""
-
-    topic: str
-    partition: int
-    offset: int
-    end: int
-    rebuilding: bool
-    fresh_at: datetime | None

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
+import msgspec
 import sqlalchemy as sa
 
 from streams.consumers.database import Text, UtcTime, database_errors
@@ -37,6 +38,32 @@ def positions_table(metadata: sa.MetaData) -> sa.Table:
         sa.Column("fresh_at", UtcTime),
         sa.Column("log", Text, nullable=False),
     )
+
+
+class Progress(msgspec.Struct, frozen=True, kw_only=True):
+    """How far an index has read one partition."""
+
+    topic: str
+    partition: int
+    offset: int
+    end: int
+    rebuilding: bool
+    fresh_at: datetime | None
+
+
+def read_progress(connection: sa.Connection, table: sa.Table) -> list[Progress]:
+    """How far an index has read each partition; empty when it has never run."""
+    return [
+        Progress(
+            topic=row.topic,
+            partition=row.partition,
+            offset=row.offset,
+            end=row.end,
+            rebuilding=row.rebuild_until is not None,
+            fresh_at=row.fresh_at,
+        )
+        for row in connection.execute(sa.select(table).order_by(table.c.topic, table.c.partition))
+    ]
 
 
 class View(Protocol):

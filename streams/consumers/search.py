@@ -15,7 +15,7 @@ import sqlalchemy as sa
 
 from streams.consumers import search_tables as t
 from streams.consumers.database import database_errors, open_database
-from streams.consumers.positions import Positions
+from streams.consumers.positions import Positions, Progress, read_progress
 from streams.consumers.reader import RecordBatch
 from streams.consumers.received import Received
 from streams.consumers.search_text import query_words, snippet, with_prefix
@@ -145,6 +145,11 @@ class SearchIndex:
         """Documents in the index."""
         with database_errors(), self._engine.connect() as connection:
             return connection.scalar(sa.select(sa.func.count()).select_from(t.documents)) or 0
+
+    def progress(self) -> list[Progress]:
+        """How far the index has read; empty when it has never run."""
+        with database_errors(), self._engine.connect() as connection:
+            return read_progress(connection, t.positions)
 
     def _passages(
         self,

@@ -6,14 +6,17 @@ import asyncio
 import time
 
 from streams.blobs import BlobStore
+from streams.consumers.catalog import Catalog
+from streams.consumers.catalog_view import TOPICS as CATALOG_TOPICS
 from streams.consumers.host import OnApplied, run_consumers
-from streams.consumers.reader import consumer_group
+from streams.consumers.search import SearchIndex
 from streams.errors import BrokerUnavailable
-from streams.log.client import committed_offsets, end_offsets
+from streams.log.client import end_offsets
 from streams.settings import Settings
 
-CAUGHT_UP_S = 60.0
-SEARCH_GROUPS = {"search": ("canon-ready",), "search-held": ("quarantine",)}
+STALLED_S = 60.0
+LOOK_EVERY_S = 0.05
+SEARCH_TOPICS = ("canon-ready", "quarantine")
 
 
 class ConsumersTask:
@@ -43,23 +46,33 @@ class ConsumersTask:
         if self._task is not None and self._task.done():
             self._task.result()
 
-    async def search_caught_up(self) -> None:
-        """Returns when the search index has all that the ledger has published until now.
+    async def caught_up(self) -> None:
+        """Returns when catalog and search index have all that the log holds for them now.
+
+        Their own positions say so, not the group's commits: a database that was deleted is built again from the start,
+        while the group stands at the end.
 
         Raises:
-            BrokerUnavailable: not within a minute.
+            BrokerUnavailable: they made no progress for a minute.
         """
-        topics = [topic for read in SEARCH_GROUPS.values() for topic in read]
-        ends = await end_offsets(self._settings, self._broker, topics)
-        deadline = time.monotonic() + CAUGHT_UP_S
-        prefix = self._settings.kafka.topic_prefix
-        for name, read in SEARCH_GROUPS.items():
-            wanted = {key: end for key, end in ends.items() if key[0] in read and end > 0}
-            while wanted:
-                self.check()
-                done = await committed_offsets(self._settings, self._broker, consumer_group(name, prefix), read)
-                wanted = {key: end for key, end in wanted.items() if (done.get(key) or 0) < end}
-                if wanted and time.monotonic() > deadline:
-                    raise BrokerUnavailable(f"The search index is still behind after {CAUGHT_UP_S:.0f} s.")
-                if wanted:
-                    await asyncio.sleep(0.05)
+        ends = await end_offsets(self._settings, self._broker, sorted({*CATALOG_TOPICS, *SEARCH_TOPICS}))
+        behind = await asyncio.to_thread(self._behind, ends)
+        moved_at = time.monotonic()
+        while behind:
+            self.check()
+            await asyncio.sleep(LOOK_EVERY_S)
+            before, behind = behind, await asyncio.to_thread(self._behind, ends)
+            if behind != before:
+                moved_at = time.monotonic()
+            elif time.monotonic() - moved_at > STALLED_S:
+                raise BrokerUnavailable(f"Catalog and search index are {behind} records behind and stand still.")
+
+    def _behind(self, ends: dict[tuple[str, int], int]) -> int:
+        """Records that the indexes have not read."""
+        with Catalog(self._settings) as catalog, SearchIndex(self._settings) as search:
+            found = [(CATALOG_TOPICS, catalog.progress()), (SEARCH_TOPICS, search.progress())]
+        behind = 0
+        for topics, progress in found:
+            read = {(place.topic, place.partition): place.offset for place in progress}
+            behind += sum(max(0, end - read.get(key, 0)) for key, end in ends.items() if key[0] in topics)
+        return behind

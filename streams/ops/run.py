@@ -80,6 +80,7 @@ class Run:
         approve_deletes: bool = False,
         progress: Progress | None = None,
         on_state: Callable[[SourceState], None] | None = None,
+        on_held: Callable[[list[str]], None] | None = None,
     ) -> None:
         self._folder = folder
         self._settings = with_source(settings, source)
@@ -87,6 +88,7 @@ class Run:
         self._approve_deletes = approve_deletes
         self._progress = progress or (lambda phase, done, total: None)
         self._on_state = on_state
+        self._on_held = on_held or (lambda source_ids: None)
         self._tracker = Tracker()
         self._broker = ""
         self._want_worker: Callable[[], None] = lambda: None
@@ -156,7 +158,14 @@ class Run:
                 await self._caught_up(consumers)
             else:
                 await self._alongside(
-                    connector.watch(store, publisher, stop, on_published=self._published, on_summary=self._add_summary),
+                    connector.watch(
+                        store,
+                        publisher,
+                        stop,
+                        approve_deletes=self._approve_deletes,
+                        on_published=self._published,
+                        on_summary=self._add_summary,
+                    ),
                     connector,
                     worker,
                     consumers,
@@ -242,9 +251,9 @@ class Run:
         return f"waiting for {', '.join(sorted(pending))}" if 0 < len(pending) <= FEW else "working"
 
     async def _caught_up(self, consumers: ConsumersTask) -> None:
-        """Until the search index has what the ledger published, so that the next command finds it."""
+        """Until catalog and search index have what the ledger published, so that the next command finds it."""
         self._progress("indexing", sum(self._tracker.settled.values()), self._tracker.expected)
-        await consumers.search_caught_up()
+        await consumers.caught_up()
 
     def _tick(self, phase: str, connector: FolderConnector, worker: WorkerProcess, consumers: ConsumersTask) -> None:
         worker.check()
@@ -270,9 +279,14 @@ class Run:
         total = self.report.summary
         for name in ("new", "changed", "moved", "deleted", "failed"):
             setattr(total, name, getattr(total, name) + getattr(summary, name))
-        total.unchanged = summary.unchanged
-        total.held_deletes = summary.held_deletes
-        total.incomplete = summary.incomplete
+        held = [source_id for source_id in summary.held_deletes if source_id not in total.held_deletes]
+        if summary.whole:  # a look at some paths says nothing of the others
+            total.unchanged, total.incomplete = summary.unchanged, summary.incomplete
+            total.held_deletes = summary.held_deletes
+        else:
+            total.held_deletes = [*total.held_deletes, *held]
+        if held:
+            self._on_held(total.held_deletes)
 
     def _applied(self, states: list[SourceState]) -> None:
         self._tracker.applied(states)

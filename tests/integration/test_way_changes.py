@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shutil
 from pathlib import Path
 
+import pytest
+
+from streams.blobs import open_store
 from streams.consumers.catalog import Catalog
+from streams.errors import BrokerUnavailable
+from streams.ops import consumers_task
+from streams.ops.consumers_task import ConsumersTask
 from streams.settings import Settings
 from tests.integration.way import Way, interrupt, running, until
 
@@ -70,6 +77,59 @@ def test_many_deletes_wait_for_approval(settings: Settings, tmp_path: Path) -> N
     assert way.found("word7") == ["7.txt"]
     assert way.run("--approve-deletes")["scan"]["deleted"] == 29
     assert way.found("word7") == []
+
+
+def test_deleted_indexes_are_whole_again_when_the_run_ends(settings: Settings, tmp_path: Path) -> None:
+    way = Way(settings, tmp_path / "share")
+    for number in range(150):
+        way.write(f"{number}.txt", TEXT.format(f"word{number}"))
+    way.run()
+    for names in (("search.db",), ("catalog.db",), ("search.db", "catalog.db")):
+        for name in names:
+            for file in way.settings.data_dir.glob(f"{name}*"):
+                file.unlink()
+        report = way.run()
+        assert [(row["outcome"], row["count"]) for row in report["outcomes"]] == [("ready", 150)], names
+        for number in (0, 77, 149):
+            assert way.found(f"word{number}") == [f"{number}.txt"], names
+
+
+async def test_an_index_without_rows_is_behind_wherever_its_group_stands(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    way = Way(settings, tmp_path / "share")
+    way.write("a.txt", TEXT.format("firstword"))
+    await asyncio.to_thread(way.run)
+    consumers = ConsumersTask(settings, settings.broker, open_store(settings), lambda states: None)
+    await consumers.caught_up()  # nobody reads now, and nothing is missing
+    for file in settings.data_dir.glob("search.db*"):
+        file.unlink()
+    monkeypatch.setattr(consumers_task, "STALLED_S", 0.2)
+    with pytest.raises(BrokerUnavailable, match="1 records behind"):
+        await consumers.caught_up()
+
+
+def test_watching_tells_of_deletes_that_wait_and_obeys_their_approval(settings: Settings, tmp_path: Path) -> None:
+    way = Way(settings, tmp_path / "share")
+    for number in range(20):
+        way.write(f"{number}.txt", TEXT.format(f"word{number}"))
+    way.run()
+    for number in range(15):
+        (way.folder / f"{number}.txt").unlink()
+    command = ("run", str(way.folder), "--source", "share", "--watch")
+    with running(way.start(*command)) as process:
+        assert process.stderr is not None
+        while b"15 documents are gone" not in (line := process.stderr.readline()):  # while it watches, not at its end
+            assert line, "it ended without a word"
+        interrupt(process)
+        process.wait(timeout=60)
+    assert way.found("word7") == ["7.txt"]
+    with running(way.start(*command, "--approve-deletes")) as process:
+        until(lambda: not way.found("word7"), 60, "the approved deletes")
+        interrupt(process)
+        process.wait(timeout=60)
+    assert process.returncode == 0
+    assert way.found("word18") == ["18.txt"]
 
 
 def test_watching_shows_changes_within_seconds_and_ends_by_interrupt(settings: Settings, tmp_path: Path) -> None:
