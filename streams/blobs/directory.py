@@ -2,14 +2,18 @@
 
     <root>/canonry-blobs.json                                written once; without it the root is no store (any more)
     <root>/tmp/                                              files that are being written
-    <root>/originals/ab/cd/abcd…                             an original under its own hash
-    <root>/canons/ab/cd/abcd…/<fingerprint>.<sha256>         a canon: the bytes
-    <root>/canons/ab/cd/abcd…/<fingerprint> -> that file     the claim: which bytes the key holds
+    <root>/originals/ab/abcd…                                an original under its own hash
+    <root>/canons/ab/abcd….<fingerprint>.<sha256>            a canon: the bytes
+    <root>/canons/ab/abcd….<fingerprint> -> that file        the claim: which bytes the key holds
+
+One level of 256 folders, as Git keeps its objects: after the first few hundred documents no write makes a folder, and
+every new folder costs a flush of the one above it.
 
 A canon's key does not hold its hash, and two writers may differ, so the key is a symbolic link to a file that is named
 by its hash. `symlink` fails when the name is taken, which makes the first writer win in one atomic step; the hash can
 be read without opening the file; and the file is exactly the canon, for `cat` as well. A crash before the link leaves
-a file that nothing names and that the next attempt replaces by the same bytes.
+a file that nothing names and that the next attempt replaces by the same bytes; a crash of the machine may leave the
+link and lose the bytes, which reading tells (`BlobCorrupt`) and the next extraction mends.
 """
 
 from __future__ import annotations
@@ -41,12 +45,12 @@ from streams.blobs.store import (
 from streams.errors import BlobCorrupt, BlobNotFound, BlobStoreUnavailable
 
 MARKER = "canonry-blobs.json"
+LAYOUT = 2
 LEFTOVER_S = 24 * 3600.0
 """Age at which a file in tmp/ belongs to a writer that died: no single write lasts that long without a byte."""
 
 _OBJECT_MODE = 0o440
 _DIR_MODE = 0o750
-_LINK_TRIES = 3  # a concurrent `delete` may remove an empty folder between its making and its use
 
 
 class DirectoryStore:
@@ -126,9 +130,6 @@ class DirectoryStore:
             if target is not None:
                 target.unlink(missing_ok=True)
             self._sync_dir(path.parent)
-            if parts.name is not None:
-                with suppress(OSError):  # not empty: other canons of this content
-                    path.parent.rmdir()
             return True
 
     # --- reading -------------------------------------------------------------------------------------------------
@@ -201,11 +202,20 @@ class DirectoryStore:
             self._tmp.mkdir(mode=_DIR_MODE, parents=True, exist_ok=True)
             temp, file = self._temp()
             with file:
-                _write_all(file.fileno(), json.dumps({"canonry_blobs": 1}).encode() + b"\n")
+                _write_all(file.fileno(), json.dumps({"canonry_blobs": LAYOUT}).encode() + b"\n")
                 self._seal(file.fileno())
             os.replace(temp, marker)
             self._sync_dir(self.root)
             self._sync_dir(self.root.parent)
+        try:
+            layout = json.loads(marker.read_bytes())["canonry_blobs"]
+        except (ValueError, KeyError, TypeError):
+            layout = "unknown"
+        if layout != LAYOUT:
+            raise BlobStoreUnavailable(
+                f"{self.root} has the layout {layout}, and this program reads {LAYOUT}.",
+                remedy="Name another directory as blobs.path (CANONRY_BLOBS__PATH) and publish the documents again.",
+            )
         self._tmp.mkdir(mode=_DIR_MODE, exist_ok=True)
 
     def _require_root(self) -> None:
@@ -228,8 +238,8 @@ class DirectoryStore:
     # --- paths and files -----------------------------------------------------------------------------------------
 
     def _path(self, key: Key) -> Path:
-        folder = self.root / key.kind / key.sha256[:2] / key.sha256[2:4] / key.sha256
-        return folder if key.name is None else folder / key.name
+        name = key.sha256 if key.name is None else f"{key.sha256}.{key.name}"
+        return self.root / key.kind / key.sha256[:2] / name
 
     def _target(self, path: Path) -> Path | None:
         """The file that a claim names, or None without a claim. Raises BlobCorrupt when it is no claim of ours."""
@@ -277,36 +287,28 @@ class DirectoryStore:
 
     def _link_original(self, temp: Path, sha256: str, size: int) -> bool:
         path = self._path(parse_key(original_key(sha256)))
-        for attempt in range(1, _LINK_TRIES + 1):
+        try:
             try:
                 os.link(temp, path)
-            except FileExistsError:
-                held = path.stat().st_size
-                if held != size:
-                    raise wrong_size(str(path), held, size) from None
-                return False
             except FileNotFoundError:
-                if attempt == _LINK_TRIES:
-                    raise
                 self._make_dirs(path.parent)
-            else:
-                self._sync_dir(path.parent)
-                return True
-        raise AssertionError("unreachable: the last attempt returns or raises")
+                os.link(temp, path)
+        except FileExistsError:
+            held = path.stat().st_size
+            if held != size:
+                raise wrong_size(str(path), held, size) from None
+            return False
+        self._sync_dir(path.parent)
+        return True
 
     def _claim(self, temp: Path, key: Key, sha256: str) -> bool:
         path = self._path(key)
         target = path.with_name(f"{path.name}.{sha256}")
-        for attempt in range(1, _LINK_TRIES + 1):
-            try:
-                os.replace(temp, target)  # the same name is the same bytes
-                break
-            except FileNotFoundError:
-                if attempt == _LINK_TRIES:
-                    raise
-                self._make_dirs(path.parent)
-        if self._fsync:
-            self._sync_dir(path.parent)  # the bytes' name reaches the disk before the claim does
+        try:
+            os.replace(temp, target)  # the same name is the same bytes
+        except FileNotFoundError:
+            self._make_dirs(path.parent)
+            os.replace(temp, target)
         try:
             os.symlink(target.name, path)
         except FileExistsError:

@@ -36,7 +36,7 @@ class TestContract(BlobStoreContract):
 
 def original_path(root: Path, data: bytes) -> Path:
     digest = sha(data)
-    return root / "originals" / digest[:2] / digest[2:4] / digest
+    return root / "originals" / digest[:2] / digest
 
 
 def test_layout_and_mode(store: DirectoryStore, root: Path) -> None:
@@ -90,20 +90,26 @@ def test_truncated_original_is_reported_when_stored_again_and_not_overwritten(
 
 def test_crash_before_the_claim_leaves_the_key_free(store: DirectoryStore, root: Path) -> None:
     store.put(canon_key(CONTENT, "fp"), b"canon")
-    folder = root / "canons" / CONTENT[:2] / CONTENT[2:4] / CONTENT
-    (folder / "fp").unlink()  # as if the process had died between the two steps
+    folder = root / "canons" / CONTENT[:2]
+    (folder / f"{CONTENT}.fp").unlink()  # as if the process had died between the two steps
     assert store.find(canon_key(CONTENT, "fp")) is None
     assert store.put(canon_key(CONTENT, "fp"), b"canon")
     assert store.get(canon_key(CONTENT, "fp"), sha256=sha(b"canon")) == b"canon"
 
 
+def test_a_store_of_another_layout_is_refused(store: DirectoryStore, root: Path) -> None:
+    (root / "canonry-blobs.json").write_text('{"canonry_blobs": 1}\n')
+    with pytest.raises(BlobStoreUnavailable, match="layout"):
+        DirectoryStore(root)
+
+
 def test_losing_writer_leaves_no_bytes(store: DirectoryStore, root: Path) -> None:
     store.put(canon_key(CONTENT, "fp"), b"one")
     store.put(canon_key(CONTENT, "fp"), b"two")
-    folder = root / "canons" / CONTENT[:2] / CONTENT[2:4] / CONTENT
-    assert sorted(p.name for p in folder.iterdir()) == ["fp", f"fp.{sha(b'one')}"]
+    folder = root / "canons" / CONTENT[:2]
+    assert sorted(p.name for p in folder.iterdir()) == [f"{CONTENT}.fp", f"{CONTENT}.fp.{sha(b'one')}"]
     assert store.delete(canon_key(CONTENT, "fp"))
-    assert not folder.exists()
+    assert not list(folder.iterdir())
 
 
 def test_claims_that_canonry_never_wrote(store: DirectoryStore, root: Path, tmp_path: Path) -> None:
@@ -111,7 +117,7 @@ def test_claims_that_canonry_never_wrote(store: DirectoryStore, root: Path, tmp_
     secret.write_bytes(b"secret")
     key = canon_key(CONTENT, "fp")
     store.put(key, b"canon")
-    claim = root / "canons" / CONTENT[:2] / CONTENT[2:4] / CONTENT / "fp"
+    claim = root / "canons" / CONTENT[:2] / f"{CONTENT}.fp"
     claim.unlink()
     claim.symlink_to(secret)
     with pytest.raises(BlobCorrupt, match="never wrote"):
@@ -121,7 +127,7 @@ def test_claims_that_canonry_never_wrote(store: DirectoryStore, root: Path, tmp_
     with pytest.raises(BlobCorrupt, match="no symbolic link"):
         store.find(key)
     claim.unlink()
-    claim.symlink_to(f"fp.{sha(b'lost')}")
+    claim.symlink_to(f"{CONTENT}.fp.{sha(b'lost')}")
     with pytest.raises(BlobCorrupt, match="is missing"):
         store.get(key, sha256=sha(b"lost"))
     with pytest.raises(BlobCorrupt, match="is missing"):
