@@ -58,6 +58,8 @@ class LedgerStage:
             return Outputs()
         return Outputs(
             first=await self._effects(event, after, effects, now),
+            # A Deletion says that the text was withdrawn, so it comes after that: `canonry deletes status` rests on it.
+            proof=[Outgoing("deleted", event.key, deletion) for deletion in effects.deletions],
             then=[Outgoing("versions", event.key, after)],
             settle=lambda: self._states.put(event.partition, after),
         )
@@ -93,7 +95,6 @@ class LedgerStage:
             out.append(Outgoing("quarantine", event.key, self._quarantined(event, state, now)))
         if effects.release:
             out.append(Outgoing("quarantine", event.key, None, name="Quarantined"))
-        out += [Outgoing("deleted", event.key, deletion) for deletion in effects.deletions]
         return out
 
     async def _canon(self, event: Incoming, state: SourceState, now: datetime) -> Canon:

@@ -37,9 +37,10 @@ class Outgoing:
 
 @dataclass(frozen=True)
 class Outputs:
-    """What one event brings about: `first` is confirmed before `then` is sent, and only then `settle` runs."""
+    """What one event brings about: each list is confirmed before the next one is sent, and only then `settle` runs."""
 
     first: list[Outgoing] = field(default_factory=list)
+    proof: list[Outgoing] = field(default_factory=list)  # says that `first` was done
     then: list[Outgoing] = field(default_factory=list)
     settle: Callable[[], None] | None = None
 

@@ -333,7 +333,7 @@ class StageApp:
         if not self._ours(job):
             return False
         async with self._publication():
-            for part in (outputs.first, outputs.then):
+            for part in (outputs.first, outputs.proof, outputs.then):
                 if part:
                     await self._publish(job, part, event)
                 if not self._holds(job):

@@ -13,7 +13,7 @@ from streams.records import Canon, SourceState
 from streams.records.headers import EventContext
 from streams.runtime.messages import Incoming, Outputs
 from streams.settings import Settings
-from tests.unit.ledger.make import ID, Ledger, acl, move, result, up
+from tests.unit.ledger.make import ID, Ledger, acl, delete, move, result, up
 
 
 class OneState(StateStore):
@@ -49,3 +49,27 @@ async def test_a_missing_canon_blob_costs_no_fact(tmp_path: Path, change: object
     (state,) = [out.record for out in outputs.then]
     assert isinstance(state, SourceState)
     assert (state.path, state.readers) == (canon.path, canon.readers)
+
+
+async def test_a_deletion_is_said_only_after_the_text_was_withdrawn(tmp_path: Path) -> None:
+    ledger = Ledger()
+    arrived = up(1, "text")
+    ledger.take(arrived)
+    ledger.take(result(arrived))
+    settings = Settings(data_dir=tmp_path)
+    stage = LedgerStage(settings, open_store(settings), OneState(ledger.state))
+    outputs = await stage.handle(
+        Incoming(
+            topic="raw-arrived",
+            partition=0,
+            offset=7,
+            timestamp=0.0,
+            key=ID,
+            record=delete(7).event,
+            context=EventContext.new(),
+        )
+    )
+    assert [(out.topic, out.record) for out in outputs.first] == [("canon-ready", None)]
+    (deletion,) = outputs.proof
+    assert deletion.topic == "deleted"
+    assert [out.topic for out in outputs.then] == ["versions"]
