@@ -49,6 +49,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     end: int
     rebuilding: bool
     fresh_at: datetime | None
+    log: str  # which log the offset is of; see `streams.consumers.reader.log_identity`
 
 
 def read_progress(connection: sa.Connection, table: sa.Table) -> list[Progress]:
@@ -61,6 +62,7 @@ def read_progress(connection: sa.Connection, table: sa.Table) -> list[Progress]:
             end=row.end,
             rebuilding=row.rebuild_until is not None,
             fresh_at=row.fresh_at,
+            log=row.log,
         )
         for row in connection.execute(sa.select(table).order_by(table.c.topic, table.c.partition))
     ]

@@ -115,6 +115,15 @@ def consumer_group(name: str, prefix: str = "") -> str:
     return group_id(f"consumer-{name}", prefix)
 
 
+def log_identity(settings: Settings, cluster: str) -> str:
+    """Which log offsets are of: another one means that they say nothing.
+
+    Args:
+        cluster: its id, as `streams.log.client.cluster_id` tells it.
+    """
+    return f"{cluster}/{settings.kafka.topic_prefix}/{settings.kafka.log_epoch}"
+
+
 class RecordConsumer:
     """Reads one or several topics in the group `<prefix>canonry-consumer-<name>`; an async context manager.
 
@@ -352,8 +361,7 @@ class RecordConsumer:
         return not behind, positions
 
     async def _identity(self) -> str:
-        cluster = (await self._admin.describe_cluster()).get("cluster_id") or ""
-        return f"{cluster}/{self._prefix}/{self._settings.kafka.log_epoch}"
+        return log_identity(self._settings, (await self._admin.describe_cluster()).get("cluster_id") or "")
 
     async def _retentions(self) -> dict[str, float | None]:
         resources = [ConfigResource(ConfigResourceType.TOPIC, self._prefix + topic) for topic in self.topics]

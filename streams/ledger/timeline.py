@@ -69,7 +69,7 @@ def derive(state: SourceState, held_update: HeldUpdate) -> SourceState:
     last = lives[-1]
     deleted = not last.versions and any(life.deleted is not None for life in lives)
     current = last.versions[-1] if last.versions else None
-    published, stale = _published(last.versions, held_update)
+    published, stale = published_of(last.versions, held_update)
     path, file_name, source = latest_place(state)
     readers, owner = latest_rights(state)
     return msgspec.structs.replace(
@@ -115,7 +115,7 @@ def _intervals(life: Life, floor: datetime) -> list[Version]:
     return found
 
 
-def _published(versions: list[Version], held_update: HeldUpdate) -> tuple[Version | None, bool]:
+def published_of(versions: list[Version], held_update: HeldUpdate) -> tuple[Version | None, bool]:
     """Which version consumers see, and whether it is stale (rules 5 and 7)."""
     if not versions:
         return None, False
