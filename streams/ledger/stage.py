@@ -50,10 +50,12 @@ class LedgerStage:
         return None
 
     async def handle(self, event: Incoming) -> Outputs:
+        if event.replay_of is not None:
+            return Outputs()  # the original told it already; this copy is for decode
         before = self._states.get(event.partition, event.key)
         change = self._event(event)
         now = datetime.now(UTC)
-        after, effects = apply(before, change, now=now, policy=self._policy(event))
+        after, effects = apply(before, change, now=now, policy=self._policy(event), lane=event.context.lane)
         if after is before or (before is not None and after == before):
             return Outputs()
         return Outputs(

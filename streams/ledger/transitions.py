@@ -32,6 +32,7 @@ from streams.records import (
     Decision,
     DecisionKind,
     Deletion,
+    Lane,
     Operation,
     Outcome,
     Screened,
@@ -87,9 +88,12 @@ def empty(source_id: str) -> SourceState:
 
 
 def apply(
-    state: SourceState | None, event: Event, *, now: datetime, policy: Policy | None = None
+    state: SourceState | None, event: Event, *, now: datetime, policy: Policy | None = None, lane: Lane = Lane.LIVE
 ) -> tuple[SourceState, Effects]:
     """One event: the new state, and what it makes visible.
+
+    Args:
+        lane: in which the event travels; it is kept with the versions that the event opens or makes ready.
 
     Raises:
         DecisionRefused: a decision does not fit the state.
@@ -99,7 +103,7 @@ def apply(
     changed = RULES[_kind(event)](before, event, now)
     if changed is before:
         return before, Effects()
-    after = derive(trimmed(changed), policy.held_update)
+    after = derive(trimmed(_dated(before, changed, now, lane)), policy.held_update)
     return after, _difference(before, after)
 
 
@@ -320,6 +324,19 @@ def _repeated(state: SourceState, version: Version) -> SourceState:
         owner=manifest.owner,
     )
     return _seen(msgspec.structs.replace(state, changes=[*state.changes, change]), version.sequence)
+
+
+def _dated(before: SourceState, after: SourceState, now: datetime, lane: Lane) -> SourceState:
+    """When and in which lane a version became ready first: freshness is measured by it, so no replay may move it."""
+    known = {version.sequence: version for version in before.versions}
+    versions = []
+    for version in after.versions:
+        earlier = known.get(version.sequence)
+        ready = version.outcome is Outcome.READY and version.ready_at is None
+        if earlier is None or (ready and earlier.outcome is not Outcome.READY):
+            version = msgspec.structs.replace(version, lane=lane, ready_at=now if ready else version.ready_at)
+        versions.append(version)
+    return msgspec.structs.replace(after, versions=versions)
 
 
 def _replace(state: SourceState, version: Version) -> SourceState:

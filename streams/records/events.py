@@ -112,6 +112,7 @@ class Manifest(Record, frozen=True, kw_only=True):
     language_hint: str | None = None
     parent_source_id: str | None = None
     child_index: int | None = None
+    parent_order: list[Sequence] = []  # of a child: the events of its containers that brought it, outermost first
 
 
 class Failure(Record, frozen=True, kw_only=True):
@@ -172,6 +173,14 @@ class Timing(Record, frozen=True, kw_only=True):
     seconds: float
 
 
+class Child(Record, frozen=True, kw_only=True):
+    """A member of a container or an attachment: a document of its own."""
+
+    source_id: str
+    path: str  # inside the container
+    gone: bool = False  # found once, and not any more when the same bytes were looked at again
+
+
 class Decoded(Record, frozen=True, kw_only=True):
     """`decoded`: what these bytes are, or why that is the end."""
 
@@ -180,6 +189,7 @@ class Decoded(Record, frozen=True, kw_only=True):
     failure: Failure | None = None
     tool: str | None = None  # an extractor named by a decision
     timings: list[Timing] = []
+    children: list[Child] = []
 
 
 class Payload(Record, frozen=True, kw_only=True):
@@ -212,6 +222,7 @@ class Extracted(Record, frozen=True, kw_only=True):
     attempt: Attempt | None = None
     failure: Failure | None = None
     timings: list[Timing] = []
+    children: list[Child] = []
 
 
 class PageScores(Record, frozen=True, kw_only=True):
@@ -270,6 +281,7 @@ class Screened(Record, frozen=True, kw_only=True):
     summary: CanonSummary | None = None
     screening: Screening
     timings: list[Timing] = []
+    children: list[Child] = []
 
 
 class RecognitionRequest(Record, frozen=True, kw_only=True):
@@ -292,6 +304,41 @@ class CanonVersion(Record, frozen=True, kw_only=True):
     archived_at: datetime | None = None
 
 
+class DecisionKind(StrEnum):
+    """What a person decided about a document."""
+
+    UNKNOWN = "unknown"
+    RE_EXTRACT = "re_extract"
+    RECOGNIZE = "recognize"
+    ACCEPT = "accept"
+    SKIP = "skip"
+    UNDO = "undo"
+    ERASE = "erase"
+
+
+class Decided(Record, frozen=True, kw_only=True):
+    """A decision that was carried out."""
+
+    kind: DecisionKind
+    tool: str | None = None
+    actor: str
+    reason: str
+    decided_at: datetime
+    findings: str = ""  # digest of what the screen had found, for a decision about that; empty: about a conflict
+    seen: Sequence | None = None  # the newest event that was known then
+
+
+class Judgement(Record, frozen=True, kw_only=True):
+    """What came of one attempt at a version, beside the one that counts."""
+
+    fingerprint: str = ""  # of its canon among the version's; empty: nothing was extracted
+    detection: Detection | None = None
+    screening: Screening
+    summary: CanonSummary | None = None
+    timings: list[Timing] = []
+    settled_at: datetime
+
+
 class Version(Record, frozen=True, kw_only=True):
     """One version of a source_id."""
 
@@ -308,6 +355,18 @@ class Version(Record, frozen=True, kw_only=True):
     canons: list[CanonVersion] = []
     timings: list[Timing] = []
     settled_at: datetime | None = None
+    lane: Lane = Lane.UNKNOWN  # of the event that made it ready; until then, of the one that opened it
+    ready_at: datetime | None = None  # when it became ready for the first time; a later judgement does not move it
+    fingerprint: str = ""  # of the judgement above; empty: nothing was extracted
+    others: list[Judgement] = []  # attempts that do not count, oldest first
+    decisions: list[Decided] = []  # in the order in which they were carried out
+    contested: bool = False  # another source claims the document with other content (rule 8)
+    overruled: bool = False  # a decision or a conflict speaks in `screening`; what the screen said stands in `found`
+    found: Screening | None = None
+    children: list[Child] = []
+    listed_at: datetime | None = None  # when its children were last looked for; null: not yet
+    erased_at: datetime | None = None  # its text was erased; null: it is kept
+    erased: list[str] = []  # fingerprints of the canons that were erased
 
 
 class Change(Record, frozen=True, kw_only=True):
@@ -322,6 +381,16 @@ class Change(Record, frozen=True, kw_only=True):
     owner: str | None = None
     actor: str | None = None
     reason: str | None = None
+    parent_order: list[Sequence] = []  # see Manifest
+
+
+class Erasure(Record, frozen=True, kw_only=True):
+    """A person had the text of all versions erased that ended before a delete."""
+
+    sequence: Sequence  # of the newest delete that was known then
+    erased_at: datetime
+    actor: str
+    reason: str
 
 
 class Status(StrEnum):
@@ -351,6 +420,7 @@ class SourceState(Record, frozen=True, kw_only=True):
     current: Sequence | None = None  # version that is valid now
     published: Sequence | None = None  # version whose canon consumers see
     stale: bool = False  # consumers see an older version than the current one
+    erasures: list[Erasure] = []
 
 
 class Canon(Record, frozen=True, kw_only=True):
@@ -381,8 +451,15 @@ class Canon(Record, frozen=True, kw_only=True):
     payload: Payload
 
 
+class ErasedContent(Record, frozen=True, kw_only=True):
+    """A content whose text was erased."""
+
+    content_hash: str
+    fingerprints: list[str] = []  # of its canons
+
+
 class Deletion(Record, frozen=True, kw_only=True):
-    """`deleted`: what was deleted, by whom, why and when."""
+    """`deleted`: what was deleted, by whom, why and when; with `erased_at`, the proof of an erasure after a delete."""
 
     source_id: str
     sequence: Sequence
@@ -394,6 +471,8 @@ class Deletion(Record, frozen=True, kw_only=True):
     actor: str | None = None
     reason: str | None = None
     deleted_at: datetime
+    erased_at: datetime | None = None  # then actor and reason are those of the erasure
+    erased: list[ErasedContent] = []  # what the document had; others may still have the same bytes
 
 
 class Quarantined(Record, frozen=True, kw_only=True):
@@ -438,19 +517,8 @@ class Provenance(Record, frozen=True, kw_only=True):
     links: list[ProvenanceLink]
 
 
-class DecisionKind(StrEnum):
-    """What a person decided about a held document."""
-
-    UNKNOWN = "unknown"
-    RE_EXTRACT = "re_extract"
-    RECOGNIZE = "recognize"
-    ACCEPT = "accept"
-    SKIP = "skip"
-    UNDO = "undo"
-
-
 class Decision(Record, frozen=True, kw_only=True):
-    """`decisions`: an operator's decision about one version of a document."""
+    """`decisions`: an operator's decision about one version of a document; an erasure is about all that came before."""
 
     source_id: str
     sequence: Sequence

@@ -224,6 +224,7 @@ def without_times(state: SourceState) -> SourceState:
                 version,
                 timings=[],
                 settled_at=None,
+                ready_at=None,
                 canons=[
                     msgspec.structs.replace(c, created_at=NOW, archived_at=NOW if c.archived_at else None)
                     for c in version.canons
