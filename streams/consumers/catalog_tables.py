@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from streams.consumers.database import Json, Text, UtcTime, meta_table
 from streams.consumers.positions import positions_table
 
-SCHEMA = "1"
+SCHEMA = "2"
 """Raise with every change here: a catalog of another schema is built anew from the log."""
 
 metadata = sa.MetaData()
@@ -210,6 +210,10 @@ deletions = sa.Table(
     sa.Column("actor", Text),
     sa.Column("reason", Text),
     sa.Column("deleted_at", UtcTime, nullable=False),
+    sa.Column("erased_at", UtcTime),
+    sa.Column("erased_by", Text),
+    sa.Column("erased_why", Text),
+    sa.Column("erased", Json),
 )
 
 contents = sa.Table(

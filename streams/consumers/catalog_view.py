@@ -108,7 +108,10 @@ def _deletions(connection: sa.Connection, records: list[Received], generations: 
     rows: dict[tuple[str, int, int], Row] = {}
     for received in records:
         if isinstance(deletion := received.record, Deletion):
-            rows[deletion.source_id, deletion.sequence.epoch, deletion.sequence.offset] = {
+            key = deletion.source_id, deletion.sequence.epoch, deletion.sequence.offset
+            if key in rows and rows[key]["erased_at"] is not None and deletion.erased_at is None:
+                continue
+            rows[key] = {
                 **_fields(deletion, "sequence"),
                 **_place(deletion.sequence),
                 "partition": received.partition,
@@ -120,9 +123,14 @@ def _deletions(connection: sa.Connection, records: list[Received], generations: 
     table = t.deletions.c
     again = connection.execute(
         sa.select(table.source_id, table.epoch, table.offset).where(table.source_id.in_({key[0] for key in rows}))
-    )
+    ).all()
     for row in again:
-        rows.pop((row[0], row[1], row[2]), None)
+        key = row[0], row[1], row[2]
+        if key in rows and rows[key]["erased_at"] is None:
+            del rows[key]
+        elif key in rows:  # the proof of an erasure says all that the Deletion said, and more
+            one = (table.source_id == key[0], table.epoch == key[1], table.offset == key[2])
+            connection.execute(sa.delete(t.deletions).where(*one))
     if rows:
         connection.execute(sa.insert(t.deletions), list(rows.values()))
 
@@ -140,7 +148,7 @@ def _state_rows(received: Received, origin: Row) -> Iterable[tuple[sa.Table, Row
         t.documents,
         {
             **(current or _NO_VERSION),
-            **_fields(state, "high_water", "versions", "changes", "current", "published"),
+            **_fields(state, "high_water", "versions", "changes", "current", "published", "erasures"),
             **origin,
             **_place(state.high_water, "high_water_"),
             **_place(state.current, "current_"),
@@ -174,7 +182,8 @@ def _state_rows(received: Received, origin: Row) -> Iterable[tuple[sa.Table, Row
             yield t.problems, {**key, "code": code}
     rows = {change.sequence: change for change in state.changes}
     for change in rows.values():
-        yield t.changes, {"source_id": state.source_id, **_fields(change, "sequence"), **_place(change.sequence)}
+        fields = _fields(change, "sequence", "parent_order")
+        yield t.changes, {"source_id": state.source_id, **fields, **_place(change.sequence)}
 
 
 def version_facts(version: Version) -> Row:

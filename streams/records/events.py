@@ -471,7 +471,9 @@ class Deletion(Record, frozen=True, kw_only=True):
     actor: str | None = None
     reason: str | None = None
     deleted_at: datetime
-    erased_at: datetime | None = None  # then actor and reason are those of the erasure
+    erased_at: datetime | None = None
+    erased_by: str | None = None
+    erased_why: str | None = None
     erased: list[ErasedContent] = []  # what the document had; others may still have the same bytes
 
 
