@@ -43,6 +43,9 @@ class Commands(click.Group):
         "doc": "documents",
         "search": "documents",
         "canon": "documents",
+        "versions": "history",
+        "as-of": "history",
+        "replay": "replay",
         "broker": "log",
         "topics": "log",
         "schemas": "log",
@@ -59,7 +62,7 @@ class Commands(click.Group):
             return None
         import importlib
 
-        command = getattr(importlib.import_module(f"streams.cli.{module}"), cmd_name)
+        command = getattr(importlib.import_module(f"streams.cli.{module}"), cmd_name.replace("-", "_"))
         assert isinstance(command, click.Command)
         return command
 
