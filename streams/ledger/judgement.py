@@ -46,6 +46,7 @@ def borrowing(version: Version, others: Iterable[Version]) -> Version:
         and other.content is not None
         and other.content.sha256 == content.sha256
         and other.outcome is not Outcome.PENDING
+        and other.erased_at is None
     ]
     if not twins:
         return version

@@ -15,6 +15,7 @@ import msgspec
 
 from streams.errors import CanonryError
 from streams.ledger.bounds import trimmed
+from streams.ledger.erasure import last_version, proofs, scrubbed
 from streams.ledger.judgement import borrowing, judged_by, merged
 from streams.ledger.timeline import (
     HeldUpdate,
@@ -32,6 +33,7 @@ from streams.records import (
     Decision,
     DecisionKind,
     Deletion,
+    Erasure,
     Lane,
     Operation,
     Outcome,
@@ -103,7 +105,7 @@ def apply(
     changed = RULES[_kind(event)](before, event, now)
     if changed is before:
         return before, Effects()
-    after = derive(trimmed(_dated(before, changed, now, lane)), policy.held_update)
+    after = derive(trimmed(scrubbed(_dated(before, changed, now, lane))), policy.held_update)
     return after, _difference(before, after)
 
 
@@ -193,6 +195,8 @@ def _result(state: SourceState, event: Screened, now: datetime) -> SourceState:
 
 def _decision(state: SourceState, event: Decision, now: datetime) -> SourceState:
     """Rule 10: a person ends what the screen could not; only the current, held version can be decided."""
+    if event.kind is DecisionKind.ERASE:
+        return _erase(state, event)
     target = version_at(state, event.sequence)
     note = f"{event.kind.value} by {event.actor}: {event.reason}"
     if target is not None and target.screening is not None and target.screening.error == note:
@@ -220,6 +224,24 @@ def _decision(state: SourceState, event: Decision, now: datetime) -> SourceState
             settled_at=now,
         ),
     )
+
+
+def _erase(state: SourceState, event: Decision) -> SourceState:
+    """What ended by a delete loses its text; what is created again afterwards is none of it."""
+    if any((e.erased_at, e.actor, e.reason) == (event.decided_at, event.actor, event.reason) for e in state.erasures):
+        return state  # carried out already
+    if state.status is not Status.DELETED:
+        raise DecisionRefused(
+            f"{event.source_id}: it is {state.status.value}, and only what is deleted can be erased.",
+            remedy="Delete it at its source, and erase it when `canonry doc` says that it is deleted.",
+        )
+    newest = max(change.sequence for change in state.changes if change.operation is Operation.DELETE)
+    if any(version.sequence > event.sequence for version in state.versions):
+        raise DecisionRefused(f"{event.source_id}: it has versions after {event.sequence.offset}.")
+    if any(erasure.sequence == newest for erasure in state.erasures):
+        return state  # by another decision
+    erasure = Erasure(sequence=newest, erased_at=event.decided_at, actor=event.actor, reason=event.reason)
+    return msgspec.structs.replace(state, erasures=[*state.erasures, erasure])
 
 
 def _ignored(state: SourceState, event: Arrived, now: datetime) -> SourceState:
@@ -386,18 +408,14 @@ def _difference(before: SourceState, after: SourceState) -> Effects:
     effects.deletions = [
         _deletion(after, change)
         for change in after.changes
-        if change.operation is Operation.DELETE and change.sequence not in known and _ended_by(after, change)
+        if change.operation is Operation.DELETE and change.sequence not in known and last_version(after, change)
     ]
+    effects.deletions += proofs(before, after)
     return effects
 
 
-def _ended_by(state: SourceState, change: Change) -> Version | None:
-    """The last version before a delete; None when it met nothing."""
-    return max((v for v in state.versions if v.sequence < change.sequence), key=lambda v: v.sequence, default=None)
-
-
 def _deletion(state: SourceState, change: Change) -> Deletion:
-    last = _ended_by(state, change)
+    last = last_version(state, change)
     return Deletion(
         source_id=state.source_id,
         sequence=change.sequence,

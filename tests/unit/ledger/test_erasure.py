@@ -1,0 +1,107 @@
+"""Erasure: the text goes, the facts and the proof stay, whatever comes late or again."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from streams.ledger.transitions import DecisionRefused
+from streams.records import DecisionKind, Outcome, Status
+from streams.records.codec import decode, encode
+from tests.unit.ledger.make import NOW, Ledger, at, decision, delete, result, sha, up
+
+ERASE = DecisionKind.ERASE
+
+
+def erased_document() -> Ledger:
+    first, second = up(0, "A"), up(1, "B")
+    held = result(second, Outcome.QUARANTINED)
+    held = msgspec.structs.replace(held, screening=msgspec.structs.replace(held.screening, error="It says: secret."))
+    ledger = Ledger()
+    ledger.take(first, result(first), result(first, extractor="2", work=3), second, held, delete(2))
+    ledger.take(decision(1, ERASE, "the person asked for it"))
+    return ledger
+
+
+def test_the_text_goes_and_the_facts_stay() -> None:
+    ledger = erased_document()
+    assert ledger.state.status is Status.DELETED
+    for offset, content, outcome in ((0, "A", Outcome.READY), (1, "B", Outcome.QUARANTINED)):
+        version = ledger.version(offset)
+        assert (version.canons, version.others, version.summary) == ([], [], None)
+        assert version.erased_at == NOW
+        assert version.content is not None
+        assert (version.content.sha256, version.outcome) == (sha(content), outcome)
+        assert version.valid_to == at(offset + 1)
+    assert ledger.version(0).erased == ["text-1", "text-2"]
+    state = encode(ledger.state)
+    assert b"secret" not in state
+    assert decode(type(ledger.state), state) == ledger.state
+
+
+def test_the_proof_says_what_was_erased_by_whom_and_why() -> None:
+    deletion, proof = erased_document().deletions
+    assert deletion.erased_at is None
+    assert (proof.source_id, proof.sequence, proof.deleted_at) == (
+        deletion.source_id,
+        deletion.sequence,
+        deletion.deleted_at,
+    )
+    assert (proof.erased_at, proof.erased_by, proof.erased_why) == (NOW, "eva", "the person asked for it")
+    assert {found.content_hash: found.fingerprints for found in proof.erased} == {
+        sha("A"): ["text-1", "text-2"],
+        sha("B"): ["text-1"],
+    }
+    assert decode(type(proof), encode(proof)) == proof
+
+
+def test_redelivery_changes_nothing() -> None:
+    ledger = erased_document()
+    before, seen = ledger.state, len(ledger.visible)
+    first = up(0, "A")
+    ledger.take(decision(1, ERASE, "the person asked for it"), first, result(first), delete(2), result(up(1, "B")))
+    ledger.take(decision(2, ERASE, "somebody else asks, too"))
+    assert (ledger.state, len(ledger.visible)) == (before, seen)
+
+
+def test_a_late_canon_is_erased_as_well_and_the_proof_says_so() -> None:
+    ledger = erased_document()
+    late = result(up(1, "B"), Outcome.READY, extractor="9", work=99)
+    ledger.take(late, late)
+    assert ledger.version(1).canons == []
+    assert ledger.version(1).outcome is Outcome.READY
+    assert (ledger.canon, ledger.held) == (None, None)
+    assert len(ledger.deletions) == 3
+    assert [found.fingerprints for found in ledger.deletions[-1].erased if found.content_hash == sha("B")] == [
+        ["text-1", "text-9"]
+    ]
+
+
+def test_what_is_created_again_lives_and_is_extracted_anew() -> None:
+    ledger = erased_document()
+    again = up(3, "A")
+    ledger.take(again)
+    assert ledger.state.status is Status.LIVE
+    assert ledger.canon is None  # nothing is borrowed from what was erased
+    ledger.take(result(again, work=99))
+    assert ledger.published == 3
+    seen = list(ledger.visible)
+    ledger.take(decision(1, ERASE, "the person asked for it"))
+    assert ledger.visible == seen
+    ledger.take(delete(4), decision(4, ERASE, "again"))
+    assert [version.erased_at is None for version in ledger.state.versions] == [False, False, False]
+    assert {found.content_hash for found in ledger.deletions[-1].erased} == {sha("A")}
+
+
+def test_only_what_is_deleted_can_be_erased_and_only_all_of_it() -> None:
+    first, second = up(0, "A"), up(2, "B")
+    ledger = Ledger()
+    with pytest.raises(DecisionRefused, match=r"it is unknown, and only what is deleted .* Delete it at its source"):
+        ledger.take(decision(0, ERASE))
+    ledger.take(first, result(first))
+    with pytest.raises(DecisionRefused, match="it is live"):
+        ledger.take(decision(0, ERASE))
+    ledger.take(delete(1), second, delete(3))
+    with pytest.raises(DecisionRefused, match="versions after 0"):
+        ledger.take(decision(0, ERASE))
+    assert ledger.state.erasures == []
