@@ -12,6 +12,9 @@ from streams.records.events import Lane
 Headers = list[tuple[str, bytes]]
 
 CE_TYPE_PREFIX = "canonry."
+REPLAY_OF = "replay_of"
+"""On raw-arrived: the offset of the event that this one is a copy of, made by `canonry replay`. A copy is for decode
+alone and keeps the original's sequence: it opens no version, and it can't bring back what was deleted after it."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,21 @@ def read_context(headers: Iterable[tuple[str, bytes]] | None) -> EventContext:
     trace = found.get("traceparent", b"").decode("ascii", "replace").split("-")
     trace_id = trace[1] if len(trace) == 4 and len(trace[1]) == 32 else secrets.token_hex(16)
     return EventContext(lane, found.get("run_id", b"").decode("utf-8", "replace"), trace_id)
+
+
+def read_replay_of(headers: Iterable[tuple[str, bytes]] | None, offset: int) -> int | None:
+    """The offset of the original, when the message at `offset` is a copy of an earlier one.
+
+    Raises:
+        ValueError: it says so, and not of which.
+    """
+    found = next((value for key, value in headers or () if key == REPLAY_OF), None)
+    if found is None:
+        return None
+    original = int(found)
+    if not 0 <= original < offset:
+        raise ValueError(f"offset {offset} can't be a copy of {original}")
+    return original
 
 
 def dead_letter_headers(

@@ -15,7 +15,7 @@ from aiokafka.structs import OffsetAndMetadata
 TIMEOUT_S = 5.0
 
 
-async def commit(app: Any, offsets: Mapping[TopicPartition, int]) -> set[TopicPartition]:
+async def commit(app: Any, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> set[TopicPartition]:
     """Commits the next offsets to read: what was committed. Partitions that are not assigned any more are left out.
 
     Raises:
@@ -41,10 +41,22 @@ async def positions(app: Any, tps: Iterable[TopicPartition]) -> dict[TopicPartit
         return found
 
 
-async def _commit(thread: Any, offsets: dict[TopicPartition, int]) -> set[TopicPartition]:
+async def metadata(app: Any, tps: Iterable[TopicPartition]) -> dict[TopicPartition, str]:
+    """What stands beside the committed offsets of the group; partitions without a commit are left out.
+
+    Raises:
+        KafkaError, TimeoutError: nothing could be learnt.
+    """
+    thread = app.consumer._thread
+    async with asyncio.timeout(TIMEOUT_S):
+        found: dict[TopicPartition, str] = await thread.call_thread(_metadata, thread, list(tps))
+        return found
+
+
+async def _commit(thread: Any, offsets: dict[TopicPartition, OffsetAndMetadata]) -> set[TopicPartition]:
     consumer = thread._consumer
     assigned = consumer.assignment()
-    mine = {tp: OffsetAndMetadata(offset, "") for tp, offset in offsets.items() if tp in assigned}
+    mine = {tp: offset for tp, offset in offsets.items() if tp in assigned}
     if mine:
         await consumer.commit(mine)
     return set(mine)
@@ -60,3 +72,8 @@ async def _positions(thread: Any, tps: list[TopicPartition]) -> dict[TopicPartit
             if state.has_valid_position and state.highwater is not None:
                 found[tp] = (state.position, state.highwater)
     return found
+
+
+async def _metadata(thread: Any, tps: list[TopicPartition]) -> dict[TopicPartition, str]:
+    found = await thread._consumer._coordinator.fetch_committed_offsets(tps)
+    return {tp: committed.metadata for tp, committed in found.items()}

@@ -9,7 +9,8 @@ from typing import Any, Protocol
 from streams.errors import UndecodableMessage
 from streams.records.canon import Record
 from streams.records.codec import TOPIC_RECORDS, decode
-from streams.records.headers import EventContext, read_context
+from streams.records.headers import REPLAY_OF, EventContext, read_context, read_replay_of
+from streams.topology import KEYED_BY_CONTENT
 
 
 @dataclass(frozen=True)
@@ -20,9 +21,10 @@ class Incoming:
     partition: int
     offset: int
     timestamp: float  # seconds since the epoch, of the log
-    key: str
+    key: str  # source_id, or content hash on the topics that are keyed by it
     record: Record
     context: EventContext
+    replay_of: int | None = None  # a copy of the event at this offset, see `streams.records.headers.REPLAY_OF`
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,7 @@ class Outgoing:
     key: str
     record: Record | None
     name: str = ""  # of the record type, for the tombstone's headers
+    partition_by_key: bool = False  # its key is another one than the event's: Kafka's default partitioner chooses
 
 
 @dataclass(frozen=True)
@@ -74,18 +77,24 @@ def read(topic: str, message: Any) -> Incoming:
     if message.value is None:
         raise UndecodableMessage("A null on a topic that has no tombstones.")
     record = decode(TOPIC_RECORDS[topic], message.value)
-    source_id = getattr(record, "source_id", None) or getattr(getattr(record, "document", None), "source_id", None)
-    if not source_id:
-        raise UndecodableMessage("A record without a source_id.")
-    if message.key != source_id.encode():
+    name = "content_hash" if topic in KEYED_BY_CONTENT else "source_id"
+    key = getattr(record, name, None) or getattr(getattr(record, "document", None), name, None)
+    if not key:
+        raise UndecodableMessage(f"A record without a {name}.")
+    if message.key != key.encode():
         # Under another key it stands in another partition and another lane than the rest of its document.
-        raise UndecodableMessage(f"The key {message.key!r} is not the record's source_id {source_id!r}.")
+        raise UndecodableMessage(f"The key {message.key!r} is not the record's {name} {key!r}.")
+    try:
+        replay_of = read_replay_of(message.headers, message.offset)
+    except (ValueError, TypeError) as error:
+        raise UndecodableMessage(f"Its header {REPLAY_OF} can't be read: {error}.") from error
     return Incoming(
         topic=topic,
         partition=message.partition,
         offset=message.offset,
         timestamp=message.timestamp or 0.0,
-        key=source_id,
+        key=key,
         record=record,
         context=read_context(message.headers),
+        replay_of=replay_of,
     )

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import logging
 import time
 from collections.abc import AsyncIterator
@@ -18,13 +19,16 @@ from typing import Any
 import faust
 from aiokafka import TopicPartition
 from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
+from aiokafka.structs import OffsetAndMetadata
 
-from streams.errors import CanonryError, UndecodableMessage
+from streams.errors import BrokerUnavailable, CanonryError, UndecodableMessage
 from streams.log.backoff import Backoff
 from streams.log.client import faust_connection
+from streams.log.groups import ReplayMark
 from streams.log.producer import MessageTooLarge
-from streams.records.headers import dead_letter_headers
-from streams.runtime.commits import commit, positions
+from streams.records import Lane
+from streams.records.headers import EventContext, dead_letter_headers
+from streams.runtime.commits import commit, metadata, positions
 from streams.runtime.lanes import Lanes
 from streams.runtime.messages import Handler, Incoming, Outgoing, Outputs, read
 from streams.runtime.offsets import PartitionOffsets
@@ -60,9 +64,21 @@ class _Job:
 
 
 class StageApp:
-    """Hosts one stage."""
+    """Hosts one stage.
 
-    def __init__(self, stage: Stage, handler: Handler, settings: Settings, broker: str, producer: Producer) -> None:
+    Args:
+        client_id: under which it joins its group.
+    """
+
+    def __init__(
+        self,
+        stage: Stage,
+        handler: Handler,
+        settings: Settings,
+        broker: str,
+        producer: Producer,
+        client_id: str = "canonry",
+    ) -> None:
         self.stage = stage
         self.done = 0  # events finished since the start
         self.dead_letters = 0
@@ -73,6 +89,7 @@ class StageApp:
         self._lanes = Lanes(settings.worker.in_flight)
         self._offsets: dict[Position, PartitionOffsets] = {}
         self._committed: dict[Position, int] = {}
+        self._marks: dict[Position, ReplayMark] = {}  # replays that are under way
         self._looked: dict[Position, tuple[int, int]] = {}  # position and high watermark, as the consumer knows them
         self._running: dict[tuple[str, int, int], _Job] = {}
         self._assigned = asyncio.Event()  # `_offsets` are those of the generation of now
@@ -83,14 +100,15 @@ class StageApp:
         self._stopping = False
         self._fatal: BaseException | None = None
         self._committer: asyncio.Task[None] | None = None
-        self.app = self._build(settings, broker)
+        self.app = self._build(settings, broker, client_id)
 
-    def _build(self, settings: Settings, broker: str) -> Any:
+    def _build(self, settings: Settings, broker: str, client_id: str) -> Any:
         data = settings.data_dir / "faust"  # stays empty, but Faust makes it, and not its parents
         data.mkdir(parents=True, exist_ok=True)
         app = faust.App(
             group_id(self.stage.name, self._prefix),
             **faust_connection(settings, broker),
+            broker_client_id=client_id,
             datadir=str(data),
             store="memory://",
             web_enabled=False,  # Faust would listen on all interfaces
@@ -198,6 +216,7 @@ class StageApp:
         backoff = Backoff()
         while True:
             try:
+                self._marks = await self._replays()
                 return await self._handler.assigned(partitions)
             except CanonryError as error:
                 if not error.transient:
@@ -209,6 +228,24 @@ class StageApp:
                 log.exception("%s: state can't be restored.", self.stage.name)
                 self._fatal = error
                 return None
+
+    async def _replays(self) -> dict[Position, ReplayMark]:
+        """The marks that `canonry replay` left beside the offsets from which this assignment goes on.
+
+        Raises:
+            BrokerUnavailable: they could not be read.
+        """
+        try:
+            found = await metadata(self.app, map(self._tp, self._offsets))
+        except (KafkaError, TimeoutError) as error:
+            raise BrokerUnavailable(f"What {self.stage.name} has committed could not be read: {error!r}.") from error
+        marks = {(self._logical(tp.topic), tp.partition): ReplayMark.of(text) for tp, text in found.items()}
+        return {where: mark for where, mark in marks.items() if mark is not None}
+
+    def _mark(self, where: Position, offset: int) -> ReplayMark | None:
+        """The replay that this offset belongs to."""
+        mark = self._marks.get(where)
+        return mark if mark is not None and offset < mark.until else None
 
     def _logical(self, topic: str) -> str:
         return topic.removeprefix(self._prefix)
@@ -247,11 +284,15 @@ class StageApp:
         # What a stage with state made of an event under an earlier assignment may rest on a state that others have
         # changed since. Such a job ends by itself; this one follows it in the same lane.
         job = self._running[where] = _Job(topic, message, message.generation_id)
-        if self._ready is not None and not self._ready.done():
-            await asyncio.wait({self._ready})
+        await self._restored()
         if not self._lanes.active:
             self.progressed_at = time.monotonic()  # it was idle until now
         await self._lanes.submit(message.key or b"", lambda: self._run(job))
+
+    async def _restored(self) -> None:
+        """Until state and marks of the newest assignment are there."""
+        while self._ready is not None and not self._ready.done():
+            await asyncio.wait({self._ready})
 
     def _is_current(self, generation: int) -> bool:
         return not self._stopping and generation == self.app.consumer_generation_id
@@ -272,6 +313,7 @@ class StageApp:
         message = job.message
         where = (job.topic, message.partition, message.offset)
         try:
+            await self._restored()  # an event that came again may have waited in its lane through a rebalance
             if not self._ours(job):
                 return
             if await self._work(job) and self._holds(job):
@@ -293,6 +335,8 @@ class StageApp:
             event = read(job.topic, job.message)
         except UndecodableMessage as error:
             return await self._dead_letter(job, error, error.code, 1)
+        if (mark := self._mark((job.topic, event.partition), event.offset)) is not None:
+            event = dataclasses.replace(event, context=_replayed(event.context, mark))
         backoff = Backoff()
         outputs: Outputs | None = None
         while True:
@@ -418,8 +462,12 @@ class StageApp:
             for where, done in self._offsets.items()
             if done.committable is not None and done.committable != committed.get(where)
         }
+        # A replay's mark stays until it is passed, so that who takes over from here knows of it.
+        marked = {
+            tp: OffsetAndMetadata(offset, str(self._mark(where, offset) or "")) for tp, (where, offset) in due.items()
+        }
         try:
-            for tp in await commit(self.app, {tp: offset for tp, (_, offset) in due.items()}):
+            for tp in await commit(self.app, marked):
                 where, offset = due[tp]
                 committed[where] = offset
         except (CommitFailedError, IllegalStateError, KafkaError, TimeoutError) as error:
@@ -436,3 +484,7 @@ class StageApp:
 
     def _tp(self, where: Position) -> TopicPartition:
         return TopicPartition(self._prefix + where[0], where[1])
+
+
+def _replayed(context: EventContext, mark: ReplayMark) -> EventContext:
+    return dataclasses.replace(context, lane=Lane.REPLAY, run_id=mark.run_id)

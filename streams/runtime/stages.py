@@ -159,7 +159,10 @@ class DecodeStage(_Stage):
         assert change.content is not None
         return DocumentRef(
             source_id=change.source_id,
-            sequence=Sequence(epoch=self._settings.kafka.log_epoch, offset=event.offset),
+            sequence=Sequence(
+                epoch=self._settings.kafka.log_epoch,
+                offset=event.offset if event.replay_of is None else event.replay_of,
+            ),
             content=change.content,
             manifest=change.manifest,
         )

@@ -14,9 +14,12 @@ from typing import Any, NoReturn
 
 from streams.blobs import open_store
 from streams.errors import UsageError
+from streams.ledger.provenance import ProvenanceStage
 from streams.ledger.stage import LedgerStage
-from streams.ledger.store import StateStore
+from streams.ledger.store import RecordStore, StateStore
+from streams.log.groups import client_id
 from streams.log.topics import require_topics
+from streams.records import Provenance
 from streams.runtime.messages import Handler
 from streams.runtime.producer import Producer
 from streams.runtime.slots import Slots
@@ -33,9 +36,13 @@ EXIT_STUCK = 70  # EX_SOFTWARE of sysexits.h
 
 
 class Worker:
-    """The stages of this process and what they share."""
+    """The stages of this process and what they share.
 
-    def __init__(self, settings: Settings, broker: str, stages: Iterable[str]) -> None:
+    Args:
+        of_run: the process that started this one ends it, too.
+    """
+
+    def __init__(self, settings: Settings, broker: str, stages: Iterable[str], *, of_run: bool = False) -> None:
         names = list(stages) or list(STAGES)
         unknown = [name for name in names if name not in STAGES]
         if unknown:
@@ -45,14 +52,18 @@ class Worker:
         self._producer = Producer(settings, broker)
         self.slots = Slots(settings.worker)
         workshop = Workshop(settings, open_store(settings), self.slots)
-        self._uses_slots = any(name != "ledger" for name in names)
+        self._uses_slots = any(name not in ("ledger", "provenance") for name in names)
+        name_in_groups = client_id(of_run=of_run)
         self.apps = [
-            StageApp(STAGES[name], self._handler(name, workshop), settings, broker, self._producer) for name in names
+            StageApp(STAGES[name], self._handler(name, workshop), settings, broker, self._producer, name_in_groups)
+            for name in names
         ]
 
     def _handler(self, name: str, workshop: Workshop) -> Handler:
         if name == "ledger":
             return LedgerStage(self._settings, workshop.store, StateStore(self._settings, self._broker))
+        if name == "provenance":
+            return ProvenanceStage(RecordStore(self._settings, self._broker, "contents", Provenance))
         handlers: dict[str, Callable[[Workshop], Handler]] = {
             "decode": DecodeStage,
             "extract": ExtractStage,
@@ -150,7 +161,7 @@ def run_worker(settings: Settings, broker: str, stages: Iterable[str], *, until_
             loop.add_signal_handler(signum, stop.set)
         if until_stdin_closes:
             loop.add_reader(sys.stdin.fileno(), lambda: _read_or_stop(loop, stop))
-        worker = Worker(settings, broker, stages)
+        worker = Worker(settings, broker, stages, of_run=until_stdin_closes)
         try:
             return await worker.run(stop)
         finally:
