@@ -21,6 +21,7 @@ BENCHMARKS = {
     "latency": "one small document on an idle system, published to seen by a consumer",
     "memory": "the worker's parent process over 5,000 documents",
     "unchanged": "a second run over 5,000 unchanged files",
+    "restore": "states of the ledger read from `versions`: seconds and memory",
 }
 """In the order of running: `unchanged` finds what `memory` has filled."""
 
@@ -36,6 +37,7 @@ def main() -> int:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers there as well")
     parser.add_argument("--documents", type=Path, metavar="FOLDER", help="log-cost: a folder of your own")
     parser.add_argument("--files", type=int, default=5000, help="memory, unchanged: how many files (default: 5000)")
+    parser.add_argument("--states", type=int, default=100_000, help="restore: how many states (default: 100000)")
     parser.add_argument("--work", type=Path, help="where to work; it is kept, and what is there is used again")
     args = parser.parse_args()
     unknown = [name for name in args.names if name not in BENCHMARKS]

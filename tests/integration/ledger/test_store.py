@@ -65,9 +65,9 @@ async def versions(settings: Settings) -> Any:
 
 def content(store: StateStore, partition: int) -> dict[str, SourceState]:
     return {
-        source_id: found
-        for source_id in store._states[partition]
-        if (found := store.get(partition, source_id)) is not None
+        key.decode(): found
+        for key in store._states[partition]
+        if (found := store.get(partition, key.decode())) is not None
     }
 
 
