@@ -2,6 +2,7 @@
 
 connectors -> raw-arrived -> decode -> decoded -> extract -> extracted -> screen -> screened -> ledger
 ledger (reads raw-arrived and decisions, too) -> canon-ready, deleted, quarantine, versions -> consumers
+ledger -> content-links -> provenance -> contents -> consumers
 """
 
 from __future__ import annotations
@@ -28,13 +29,21 @@ STAGES: dict[str, Stage] = {
         Stage(
             "ledger",
             ("raw-arrived", "screened", "decisions"),
-            ("canon-ready", "deleted", "quarantine", "versions"),
+            ("canon-ready", "deleted", "quarantine", "versions", "content-links"),
             "versions and validity: what consumers may see",
         ),
+        Stage("provenance", ("content-links",), ("contents",), "where each content lives, and who may read it there"),
     )
 }
 
 DEAD_LETTER = "dead-letter"
+KEYED_BY_CONTENT = ("content-links", "contents")
+"""Keyed by content hash; all other topics are keyed by source_id."""
+
+
+def key_field(topic: str) -> str:
+    """The field of a topic's records that is their key."""
+    return "content_hash" if topic in KEYED_BY_CONTENT else "source_id"
 
 
 def group_id(stage: str, prefix: str = "") -> str:

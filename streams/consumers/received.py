@@ -10,6 +10,7 @@ from streams.errors import UndecodableMessage
 from streams.records import Record
 from streams.records.codec import TOPIC_RECORDS, decode
 from streams.records.headers import EventContext, read_context
+from streams.topology import key_field
 
 
 class Partition(NamedTuple):
@@ -50,7 +51,7 @@ def read_message(message: Any, prefix: str = "") -> Received:
     if not key:
         raise UndecodableMessage("The message has no key.")
     record = None if message.value is None else decode(TOPIC_RECORDS[topic], message.value)
-    named = key if record is None else getattr(record, "content_hash" if topic == "contents" else "source_id", key)
+    named = key if record is None else getattr(record, key_field(topic), key)
     if named != key:
         raise UndecodableMessage(f"The record of {named!r} stands under the key {key!r}.")
     return Received(

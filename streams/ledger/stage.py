@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 from streams.blobs import BlobStore
 from streams.errors import BlobCorrupt, BlobNotFound
+from streams.ledger.links import links
 from streams.ledger.store import StateStore
 from streams.ledger.timeline import version_at
 from streams.ledger.transitions import Arrived, Effects, Event, Policy, apply
@@ -34,7 +35,7 @@ UNREGISTERED = SourceSettings()
 
 
 class LedgerStage:
-    """raw-arrived, screened, decisions -> canon-ready, quarantine, deleted, versions."""
+    """raw-arrived, screened, decisions -> canon-ready, quarantine, deleted, versions, content-links."""
 
     keeps_state = True
 
@@ -59,7 +60,7 @@ class LedgerStage:
         if after is before or (before is not None and after == before):
             return Outputs()
         return Outputs(
-            first=await self._effects(event, after, effects, now),
+            first=[*await self._effects(event, after, effects, now), *_links(before, after)],
             # A Deletion says that the text was withdrawn, so it comes after that: `canonry deletes status` rests on it.
             proof=[Outgoing("deleted", event.key, deletion) for deletion in effects.deletions],
             then=[Outgoing("versions", event.key, after)],
@@ -174,6 +175,10 @@ class LedgerStage:
             payload=version.canons[-1].payload if version.canons else None,
             held_since=version.settled_at or now,
         )
+
+
+def _links(before: SourceState | None, after: SourceState) -> list[Outgoing]:
+    return [Outgoing("content-links", link.content_hash, link, partition_by_key=True) for link in links(before, after)]
 
 
 def _pages(event: Incoming, version: Version) -> list[PageScores]:

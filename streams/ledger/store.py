@@ -1,4 +1,4 @@
-"""The states of the partitions that are ours: restored from a compacted topic (`versions`, `contents`), kept in memory, packed.
+"""The states of the partitions that are ours: restored from a compacted topic, kept in memory, packed.
 
 Faust's Table neither confirms its changelog writes nor recovers reliably from a compacted topic (#176, #597, #651), so
 this reads the topic itself, up to the high watermark, before the first event of a partition is handled.
@@ -20,7 +20,7 @@ from streams.log.client import connection
 from streams.records import Record, SourceState
 from streams.records.codec import decode, encode
 from streams.settings import Settings
-from streams.topology import KEYED_BY_CONTENT
+from streams.topology import key_field
 
 log = logging.getLogger(__name__)
 
@@ -55,7 +55,7 @@ class RecordStore(Generic[R]):
 
     def __init__(self, settings: Settings, broker: str, topic: str, record: type[R]) -> None:
         self._record = record
-        self._key = "content_hash" if topic in KEYED_BY_CONTENT else "source_id"
+        self._key = key_field(topic)
         self._topic = settings.kafka.topic_prefix + topic
         self._connection = connection(settings, broker)
         self._broker = broker

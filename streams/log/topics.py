@@ -19,6 +19,7 @@ from streams.log.broker import address
 from streams.log.client import admin
 from streams.records.codec import data_path
 from streams.settings import Settings
+from streams.topology import KEYED_BY_CONTENT
 
 AUTO_REPLICATION = 3
 SETTLE_S = 15.0
@@ -100,10 +101,10 @@ def load_topics(path: Path | None = None) -> list[Topic]:
     except (OSError, ValueError, yaml.YAMLError) as error:  # msgspec's and the decoder's errors are ValueErrors
         raise SettingsError(f"{path} can't be used: {error}.") from error
     problems = [problem for topic in topics for problem in _problems(topic)]
-    # `contents` alone is keyed by something else, so its partitions need not line up.
-    counts = {topic.name: topic.partitions for topic in topics if topic.name != "contents"}
-    if len(set(counts.values())) > 1:
-        problems.append(f"topics keyed by source_id need the same number of partitions, not {counts}")
+    for key in ("source_id", "content hash"):
+        counts = {t.name: t.partitions for t in topics if (t.name in KEYED_BY_CONTENT) == (key == "content hash")}
+        if len(set(counts.values())) > 1:
+            problems.append(f"topics keyed by {key} need the same number of partitions, not {counts}")
     if problems:
         raise SettingsError(f"{path} can't be used: {'; '.join(problems)}.")
     return topics

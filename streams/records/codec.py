@@ -40,6 +40,7 @@ TOPIC_RECORDS: dict[str, type[Record]] = {
     "deleted": records.Deletion,
     "versions": records.SourceState,
     "quarantine": records.Quarantined,
+    "content-links": records.ContentLink,
     "contents": records.Provenance,
     "decisions": records.Decision,
 }

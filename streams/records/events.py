@@ -502,6 +502,19 @@ class Quarantined(Record, frozen=True, kw_only=True):
     deadline: datetime | None = None
 
 
+class ContentLink(Record, frozen=True, kw_only=True):
+    """`content-links`: one source_id has one content now, or has it no longer. Published once for each real change."""
+
+    content_hash: str
+    source_id: str
+    sequence: Sequence  # of the newest event that the ledger knew of this source_id
+    living: bool
+    size: int
+    path: str = ""  # of a living one
+    owner: str | None = None
+    readers: list[str] | None = None  # null: unknown, which means nobody
+
+
 class ProvenanceLink(Record, frozen=True, kw_only=True):
     """One living source_id of a content."""
 
@@ -509,14 +522,25 @@ class ProvenanceLink(Record, frozen=True, kw_only=True):
     path: str
     owner: str | None = None
     readers: list[str] | None = None
+    sequence: Sequence | None = None  # of the ContentLink that said so
+
+
+class GoneLink(Record, frozen=True, kw_only=True):
+    """A source_id that had a content; nothing older than this brings it back."""
+
+    source_id: str
+    sequence: Sequence
 
 
 class Provenance(Record, frozen=True, kw_only=True):
-    """`contents`: the living source_ids of one content hash, each with its own rights."""
+    """`contents`: the living source_ids of one content hash, each with its own rights. Without links nothing living
+    refers to the content; such a record is kept, for a missing one says only that nothing is known."""
 
     content_hash: str
     size: int
     links: list[ProvenanceLink]
+    gone: list[GoneLink] = []
+    complete: bool = True  # false: more than a record holds; the catalog finds them all
 
 
 class Decision(Record, frozen=True, kw_only=True):

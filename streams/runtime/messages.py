@@ -10,7 +10,7 @@ from streams.errors import UndecodableMessage
 from streams.records.canon import Record
 from streams.records.codec import TOPIC_RECORDS, decode
 from streams.records.headers import REPLAY_OF, EventContext, read_context, read_replay_of
-from streams.topology import KEYED_BY_CONTENT
+from streams.topology import key_field
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def read(topic: str, message: Any) -> Incoming:
     if message.value is None:
         raise UndecodableMessage("A null on a topic that has no tombstones.")
     record = decode(TOPIC_RECORDS[topic], message.value)
-    name = "content_hash" if topic in KEYED_BY_CONTENT else "source_id"
+    name = key_field(topic)
     key = getattr(record, name, None) or getattr(getattr(record, "document", None), name, None)
     if not key:
         raise UndecodableMessage(f"A record without a {name}.")

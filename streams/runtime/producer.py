@@ -1,4 +1,4 @@
-"""What a stage publishes: records and tombstones in the partition of the event that caused them."""
+"""What a stage publishes: records and tombstones in the partition of the event that caused them, or by another key."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ class Producer(ConfirmedProducer):
         Args:
             event_id: of the event that caused them; the same event gives the same ids when it is repeated.
             partition: of that event. What concerns one document stands in one partition number, even if a connector's
-                client chose it by another rule than ours; a state that is elsewhere would not be found again.
+                client chose it by another rule than ours; a state that is elsewhere would not be found again. What is
+                `partition_by_key` goes where its key leads.
 
         Raises:
             BrokerUnavailable: not confirmed; send them again.
@@ -37,5 +38,6 @@ class Producer(ConfirmedProducer):
                 event_id=f"{event_id}/{number}",
                 context=context,
             )
-            waiting.append(self.send_raw(out.topic, out.key.encode(), value, headers, partition))
+            where = None if out.partition_by_key else partition
+            waiting.append(self.send_raw(out.topic, out.key.encode(), value, headers, where))
         return await asyncio.gather(*waiting)

@@ -29,7 +29,7 @@ def test_every_topic_of_the_topology_and_of_the_codec_is_there() -> None:
     used = {topic for stage in STAGES.values() for topic in (*stage.reads, *stage.writes)}
     assert names == set(TOPIC_RECORDS) | {DEAD_LETTER}
     assert used <= names
-    assert len(names) == 12
+    assert len(names) == 13
 
 
 def test_retention_and_policy_are_those_of_the_design() -> None:
@@ -44,6 +44,7 @@ def test_retention_and_policy_are_those_of_the_design() -> None:
     assert retention == {
         "raw-arrived": -1,
         "decisions": -1,
+        "content-links": -1,
         "deleted": 365 * DAY_MS,
         "dead-letter": 30 * DAY_MS,
         **dict.fromkeys(("decoded", "recognize", "extracted", "screened"), 7 * DAY_MS),
