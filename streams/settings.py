@@ -7,7 +7,7 @@ kind = "s3"                     CANONRY_BROKER=kafka-1:9092
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -101,8 +101,25 @@ class SourceSettings(Section):
     held_update: Literal["serve_stale", "withdraw"] = Field(
         default="serve_stale", description="what consumers see while a newer version is held"
     )
-    slo_s: float | None = Field(default=None, description="freshness promise in seconds")
+    slo_s: float | None = Field(
+        default=None, gt=0, description="freshness promise: seconds from a document's ingestion to its canon"
+    )
     language: str | None = Field(default=None, description="hint, ISO 639-1")
+
+
+class FreshnessSettings(Section):
+    """When a group counts as behind."""
+
+    group_slo_s: float | None = Field(
+        default=None,
+        gt=0,
+        description="age of a group's oldest record in seconds; unset: the strictest slo_s, or 300",
+    )
+
+    def group_limit(self, sources: Mapping[str, SourceSettings]) -> float:
+        """The age in seconds from which a record that is not done makes its group late."""
+        promised = [source.slo_s for source in sources.values() if source.slo_s is not None]
+        return self.group_slo_s or min(promised, default=300.0)
 
 
 class ScreenSettings(Section):
@@ -127,6 +144,7 @@ class Settings(BaseSettings):
     worker: WorkerSettings = Field(default_factory=WorkerSettings)
     limits: LimitSettings = LimitSettings()
     screen: ScreenSettings = ScreenSettings()
+    freshness: FreshnessSettings = FreshnessSettings()
     sources: dict[str, SourceSettings] = Field(default_factory=dict)
     catalog_url: str = Field(default="", description="SQLAlchemy URL; default: SQLite in data_dir")
     search_path: Path | None = Field(default=None, description="SQLite FTS5 index; default: <data_dir>/search.db")

@@ -20,6 +20,7 @@ from streams.settings import Settings
 def status(as_json: bool) -> None:
     """How things stand: documents by format and outcome, what is held, how far each stage is behind."""
     from streams.cli.files import show_outcomes
+    from streams.cli.lag import show_groups
     from streams.ops.status import status as read
 
     found = read(Settings.load())
@@ -52,10 +53,7 @@ def status(as_json: bool) -> None:
         say(f"Broker: {found['broker']['error']}")
     else:
         say(f"Broker: {found['broker']['address']}")
-        show_table(
-            ["group", "reads", "records behind"],
-            [[g["group"], ", ".join(g["topics"]), g["records"] if g["started"] else "never ran"] for g in found["lag"]],
-        )
+        show_groups(found["lag"])
 
 
 @click.command()

@@ -20,7 +20,7 @@ from streams.log.publisher import Published, Publisher
 from streams.log.topics import apply_topics
 from streams.ops.consumers_task import ConsumersTask
 from streams.ops.dead_letters import watch_dead_letters
-from streams.ops.status import lag
+from streams.ops.lag import lag
 from streams.ops.tracker import Tracker
 from streams.ops.worker_process import WorkerProcess
 from streams.records import SourceState
