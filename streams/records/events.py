@@ -269,6 +269,7 @@ class CanonSummary(Record, frozen=True, kw_only=True):
     blocks: int = 0
     tables: int = 0
     characters: int = 0
+    signature: bytes | None = None  # of the text, see `streams.screen.near`; null when it is too short
 
 
 class Screened(Record, frozen=True, kw_only=True):

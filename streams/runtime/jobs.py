@@ -154,6 +154,8 @@ def _policy(file: str | None) -> Any:
 
 def summarize(body: CanonBody) -> CanonSummary:
     """What the ledger and the catalog keep of a canon."""
+    from streams.screen.near import signature
+
     return CanonSummary(
         title=body.title[:MAX_TITLE] if body.title else body.title,
         authors=[author[:MAX_TITLE] for author in body.authors[:MAX_AUTHORS]],
@@ -166,6 +168,7 @@ def summarize(body: CanonBody) -> CanonSummary:
         blocks=len(body.blocks),
         tables=len(body.tables),
         characters=sum(len(block.text) for block in body.blocks),
+        signature=signature(body),
     )
 
 
