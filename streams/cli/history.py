@@ -9,7 +9,7 @@ import click
 
 from streams.cli.output import EXIT_INCOMPLETE, json_option, safe, say, show_json, show_table
 from streams.cli.times import Moment, utc
-from streams.settings import Settings
+from streams.settings import Settings, SourceSettings
 
 if TYPE_CHECKING:
     from streams.consumers.catalog_rows import Story
@@ -108,10 +108,9 @@ def as_of(name: str, moment: datetime, as_json: bool) -> None:
       canonry as-of share:contracts/lease.docx 2026-03-01T09:30:00+01:00
     """
     from streams.ledger.history import Standing, past
-    from streams.ledger.stage import UNREGISTERED
 
     settings, story, state = _load(name)
-    policy = settings.sources.get(state.source, UNREGISTERED).held_update
+    policy = settings.sources.get(state.source, SourceSettings()).held_update
     found = past(state, moment, policy)
     numbers = _numbers(state)
     if as_json:

@@ -53,7 +53,7 @@ def empty_settings(broker: str, tmp_path: Path) -> Iterator[Settings]:
         blobs=BlobSettings(fsync=False),
     )
     yield settings
-    asyncio.run(_delete_topics(settings))
+    asyncio.run(delete_topics(settings))
 
 
 @pytest.fixture
@@ -63,7 +63,8 @@ def settings(empty_settings: Settings) -> Settings:
     return empty_settings
 
 
-async def _delete_topics(settings: Settings) -> None:
+async def delete_topics(settings: Settings) -> None:
+    """Deletes all topics under the prefix of these settings."""
     async with admin(settings, settings.broker) as client:
         names = [name for name in await client.list_topics() if name.startswith(settings.kafka.topic_prefix)]
         if names:
