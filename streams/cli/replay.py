@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from streams.cli.output import EXIT_INCOMPLETE, json_option, note, say, show_json, show_table
+from streams.cli.times import Moment
 from streams.errors import UsageError
 from streams.settings import Settings
 from streams.topology import STAGES
@@ -50,7 +51,10 @@ def _where(command: F) -> F:
             "--to-offset", type=click.IntRange(min=0), metavar="N", help="From this offset on, in every partition."
         ),
         click.option(
-            "--to-time", metavar="T", help="From this time on, by the log's clock: ISO 8601; UTC unless said."
+            "--to-time",
+            type=Moment(),
+            metavar="T",
+            help="From this time on, by the log's clock: ISO 8601, UTC unless it says otherwise.",
         ),
         click.argument("stage", type=click.Choice(list(STAGES))),
     ):
@@ -61,7 +65,7 @@ def _where(command: F) -> F:
 @replay.command()
 @_where
 def plan(
-    stage: str, to_time: str | None, to_offset: int | None, earliest: bool, ids: Path | None, as_json: bool
+    stage: str, to_time: datetime | None, to_offset: int | None, earliest: bool, ids: Path | None, as_json: bool
 ) -> None:
     """Show what would come again: from and to of each partition, how many events, and what retention has removed.
 
@@ -88,7 +92,7 @@ def plan(
 @replay.command()
 @_where
 def apply(
-    stage: str, to_time: str | None, to_offset: int | None, earliest: bool, ids: Path | None, as_json: bool
+    stage: str, to_time: datetime | None, to_offset: int | None, earliest: bool, ids: Path | None, as_json: bool
 ) -> None:
     """Set the stage's offsets back, and read them back; then start the stage again. It must be stopped meanwhile.
 
@@ -119,18 +123,12 @@ def apply(
         say(f"\nApplied as run {done.run_id}. Start the stage again: `canonry worker {stage}`, or `canonry worker`.")
 
 
-def _parse(to_time: str | None, to_offset: int | None, earliest: bool, ids: Path | None) -> Any:
+def _parse(to_time: datetime | None, to_offset: int | None, earliest: bool, ids: Path | None) -> Any:
     from streams.ops.replay import Where
 
     if sum((to_time is not None, to_offset is not None, earliest, ids is not None)) != 1:
         raise UsageError("Say what comes again with one of --to-time, --to-offset, --earliest, --ids.")
-    if to_time is None:
-        return Where(offset=to_offset)
-    try:
-        moment = datetime.fromisoformat(to_time)
-    except ValueError:
-        raise UsageError(f"{to_time!r} is no time.", remedy="Write it as 2026-11-30T08:00 or 2026-11-30.") from None
-    return Where(time=moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+    return Where(offset=to_offset, time=to_time)
 
 
 def _find(settings: Settings, broker: str, stage: str, ids: Path) -> Any:

@@ -11,15 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import msgspec
-from aiokafka import AIOKafkaConsumer, TopicPartition
-from aiokafka.errors import KafkaError
 
-from streams.errors import BrokerUnavailable, NotFound, UndecodableMessage, UsageError
-from streams.log.client import connection, partitions
+from streams.errors import NotFound, UndecodableMessage, UsageError
 from streams.log.producer import ConfirmedProducer
+from streams.log.scan import scan
 from streams.ops.replay import new_run_id
 from streams.records import ChangeEvent, Lane, Operation
 from streams.records.codec import TOPIC_RECORDS, decode
@@ -30,7 +27,6 @@ TOPIC = {"decode": "raw-arrived", "extract": "decoded", "screen": "extracted", "
 """Whose events are copied. Of the ledger's three topics it is the one with results: the others are facts, not work."""
 
 _ENDS = (Operation.DELETE, Operation.FAILED)
-_READ_MS = 500
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,14 +73,17 @@ async def find(settings: Settings, broker: str, stage: str, names: Iterable[str]
         names: source_ids, or what else the catalog finds one document by.
 
     Raises:
+        UsageError: this stage does not work on documents.
         BrokerUnavailable, NotFound: no answer, or the topic does not exist.
     """
+    if stage not in TOPIC:
+        raise UsageError(f"The stage {stage} does not work on single documents.", remedy=f"Use {', '.join(TOPIC)}.")
     ids, missing = _resolved(settings, names)
     topic = TOPIC[stage]
     wanted = {source_id.encode(): source_id for source_id in ids}
     newest: dict[bytes, Event] = {}
     ended: dict[bytes, tuple[int, str]] = {}
-    async for message in _all(settings, broker, topic):
+    async for message in scan(settings, broker, topic):
         source_id = wanted.get(message.key)
         if source_id is None or message.value is None:
             continue
@@ -165,26 +164,3 @@ def _resolved(settings: Settings, names: Iterable[str]) -> tuple[list[str], dict
             except UsageError as error:
                 missing[name] = str(error)
     return list(ids), missing
-
-
-async def _all(settings: Settings, broker: str, topic: str) -> Any:
-    """Every message of a topic up to the high watermark of now, of each partition in its order."""
-    numbers = (await partitions(settings, broker, [topic]))[topic]
-    tps = [TopicPartition(settings.kafka.topic_prefix + topic, number) for number in numbers]
-    consumer = AIOKafkaConsumer(**connection(settings, broker), group_id=None, enable_auto_commit=False)
-    try:
-        await consumer.start()
-        consumer.assign(tps)
-        ends = await consumer.end_offsets(tps)
-        await consumer.seek_to_beginning(*tps)
-        behind = {tp for tp in tps if await consumer.position(tp) < ends[tp]}
-        while behind:
-            for tp, messages in (await consumer.getmany(*behind, timeout_ms=_READ_MS, max_records=2000)).items():
-                for message in messages:
-                    if message.offset < ends[tp]:
-                        yield message
-            behind = {tp for tp in behind if await consumer.position(tp) < ends[tp]}
-    except KafkaError as error:
-        raise BrokerUnavailable(f"{topic} can't be read from {broker}: {error!r}.") from error
-    finally:
-        await consumer.stop()
