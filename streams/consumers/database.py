@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -149,11 +150,33 @@ def _require_schema(engine: sa.Engine, metadata: sa.MetaData, version: str, *, w
         connection.execute(sa.insert(meta), [{"key": "schema", "value": version}])
 
 
+def overwrite_log(engine: sa.Engine) -> None:
+    """SQLite: brings the write-ahead log into the database and empties it, so that it holds nothing deleted any more.
+
+    What readers hold open stays until the next time. PostgreSQL sees to its log and dead rows itself (WAL, VACUUM).
+
+    Raises:
+        DatabaseUnavailable: the file can't be written.
+    """
+    if engine.dialect.name != "sqlite":
+        return
+    try:
+        with closing(engine.raw_connection()) as connection:  # outside of any transaction
+            connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    except sqlite3.OperationalError as error:
+        raise DatabaseUnavailable(f"The database does not do its work: {error}.") from error
+
+
 def _prepare_sqlite(engine: sa.Engine, begin: str) -> None:
     @sa.event.listens_for(engine, "connect")
     def connect(connection: Any, _record: Any) -> None:
         connection.isolation_level = None  # sqlite3 would begin transactions too late; see below
-        for pragma in ("journal_mode=WAL", "synchronous=NORMAL", f"busy_timeout={BUSY_TIMEOUT_S * 1000}"):
+        for pragma in (
+            "journal_mode=WAL",
+            "synchronous=NORMAL",
+            f"busy_timeout={BUSY_TIMEOUT_S * 1000}",
+            "secure_delete=ON",  # what is deleted is overwritten, not only taken off the list
+        ):
             connection.execute(f"PRAGMA {pragma}")
 
     @sa.event.listens_for(engine, "begin")

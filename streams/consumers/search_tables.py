@@ -87,3 +87,23 @@ def _create(_target: object, connection: sa.Connection, **_: object) -> None:
 def _drop(_target: object, connection: sa.Connection, **_: object) -> None:
     for name in ("passages_fts", "held_fts"):
         connection.exec_driver_sql(f"DROP TABLE IF EXISTS {name}")
+
+
+_DELETED = "deleted"
+
+
+def set_deleted_mark(connection: sa.Connection) -> None:
+    """Remembers that words of deleted texts are still in the FTS5 tables."""
+    if not connection.scalar(sa.select(meta.c.value).where(meta.c.key == _DELETED)):
+        connection.execute(sa.insert(meta), [{"key": _DELETED, "value": "1"}])
+
+
+def take_deleted_mark(connection: sa.Connection) -> bool:
+    """Whether there is such a mark; it is gone then."""
+    return connection.execute(sa.delete(meta).where(meta.c.key == _DELETED)).rowcount > 0
+
+
+def merge(connection: sa.Connection) -> None:
+    """Merges the segments of the FTS5 tables, so that they hold what is there and nothing else."""
+    connection.exec_driver_sql("INSERT INTO passages_fts(passages_fts) VALUES ('optimize')")
+    connection.exec_driver_sql("INSERT INTO held_fts(held_fts) VALUES ('optimize')")

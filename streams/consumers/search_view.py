@@ -36,6 +36,8 @@ class SearchView:
                 if received.topic == topic:
                     newest[received.key] = received
             known = _known(connection, table, list(newest))
+            if any(received.record is None and key in known for key, received in newest.items()):
+                t.set_deleted_mark(connection)
             due = [r for r in newest.values() if r.key not in known or r.offset >= known[r.key]["log_offset"]]
             if topic == "canon-ready":
                 self._apply_canons(connection, due, known, generations)
@@ -49,6 +51,8 @@ class SearchView:
             gone = gone.where(table.c.generation < before)
         rows = list(connection.execute(gone).mappings())
         (_remove_documents if table is t.documents else _remove_held)(connection, rows)
+        if rows:
+            t.set_deleted_mark(connection)
 
     def _apply_canons(
         self,

@@ -17,7 +17,7 @@ from demo.make_documents import make_documents
 from streams.consumers.catalog import Catalog
 from streams.log.topics import apply_topics
 from streams.settings import BlobSettings, KafkaSettings, Settings, WorkerSettings
-from tests.integration.conftest import _delete_topics
+from tests.integration.conftest import delete_topics
 from tests.integration.way import Way, children, command_line, cpu_seconds, running, slow_markdown, until
 
 JOB_TIMEOUT_S = 20.0
@@ -39,7 +39,7 @@ def way(broker: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Way]:
     )
     asyncio.run(apply_topics(settings))
     yield Way(settings, folder / "share")
-    asyncio.run(_delete_topics(settings))
+    asyncio.run(delete_topics(settings))
 
 
 @pytest.fixture(scope="module")

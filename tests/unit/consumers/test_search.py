@@ -6,10 +6,12 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from streams.consumers import search_tables as tables
 from streams.consumers.reader import PartitionFacts
 from streams.consumers.received import Partition, Received
 from streams.consumers.search import SearchIndex, SearchWriter
@@ -85,6 +87,69 @@ async def index(tmp_path: Path) -> AsyncIterator[Applied]:
 
 def of_body(name: str, text: CanonBody) -> Canon:
     return canon(name, payload=payload(text), content_hash=text.content_hash)
+
+
+def traces(settings: Settings, word: str) -> list[str]:
+    """The files of the index that have these bytes."""
+    return [file.name for file in settings.data_dir.glob("search.db*") if word.encode() in file.read_bytes()]
+
+
+async def test_what_was_deleted_is_in_no_file_any_more(index: Applied) -> None:
+    """FTS5 stores words without the letters that they share with their neighbours, so the end of one is looked for."""
+    index.canons(*(canon(f"{i}", f"pages about xanthippeword and word{i}") for i in range(40)))
+    index.canons(canon("secret", "the quuxsecretword is here"))
+    index.held("heldsecretword.pdf", "bomb")
+    index.canons(gone=("secret",))
+    index.resolved("heldsecretword.pdf")
+    assert index.found("quuxsecretword") == []
+    assert traces(index.settings, "secretword"), "nothing to take out: the test proves nothing"
+    index.writer.forget()
+    assert traces(index.settings, "secretword") == []
+    assert len(index.found("xanthippeword")) == 10
+    index.check()
+
+
+async def test_what_was_deleted_before_a_crash_is_forgotten_after_it(index: Applied) -> None:
+    index.canons(canon("kept", "other words"), canon("secret", "the quuxsecretword is here"))
+    index.canons(gone=("secret",))
+    again = SearchWriter(index.settings)  # the first one ends without a word
+    again.forget()
+    assert traces(index.settings, "secretword") == []
+    again.close()
+
+
+async def test_forgetting_takes_a_twentieth_of_the_time_at_most(
+    index: Applied, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [1000.0]
+    monkeypatch.setattr("streams.consumers.search.time.monotonic", lambda: now[0])
+    merge = tables.merge
+
+    def slow(connection: sa.Connection) -> None:
+        now[0] += 1
+        merge(connection)
+
+    monkeypatch.setattr(tables, "merge", slow)
+    index.canons(canon("one", "the quuxsecretword is here"), canon("two", "the zyxsecretword is here"))
+    index.canons(gone=("one",))
+    index.writer.forget()
+    assert traces(index.settings, "quuxsecretword") == []
+    index.canons(gone=("two",))
+    index.writer.forget()
+    assert traces(index.settings, "secretword"), "it has just been done, and took a second"
+    now[0] += 19
+    index.writer.forget()
+    assert traces(index.settings, "secretword") == []
+
+
+async def test_closing_forgets_what_is_left(tmp_path: Path) -> None:
+    applied = Applied(Settings(data_dir=tmp_path))
+    await applied.begin()
+    applied.canons(canon("secret", "the quuxsecretword is here"))
+    applied.canons(gone=("secret",))
+    applied.index.close()
+    applied.writer.close()
+    assert traces(applied.settings, "secretword") == []
 
 
 async def test_a_hit_names_section_and_page(index: Applied) -> None:
