@@ -43,6 +43,7 @@ class Commands(click.Group):
         "lag": "lag",
         "doc": "documents",
         "search": "documents",
+        "duplicates": "duplicates",
         "canon": "documents",
         "versions": "history",
         "as-of": "history",

@@ -151,7 +151,16 @@ def _tell(story: Any) -> None:
         if latest["ingested_at"] and latest["settled_at"]:
             took = latest["settled_at"] - latest["ingested_at"]
             say(f"\n  From arrival to outcome: {took.total_seconds():.2f} s")
-    _section("Same content", ["path"], [[link["path"]] for link in story.same_content])
+    _section(
+        "Same content",
+        ["source_id", "path", "readers"],
+        [
+            [link["source_id"], link["path"], ", ".join(link["readers"] or ()) or "nobody"]
+            for link in story.same_content
+        ],
+    )
+    if story.more_of_same_content:
+        say("  There are more; `canonry duplicates` lists all.")
 
 
 def _verdict(row: Any) -> str:

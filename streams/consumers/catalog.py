@@ -14,6 +14,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from streams.consumers import catalog_tables as t
+from streams.consumers.catalog_duplicates import Duplicate, Duplicates, duplicate_groups, duplicates_of
 from streams.consumers.catalog_rows import Counts, DocumentRow, Held, OutcomeCount, Story
 from streams.consumers.catalog_view import TOPICS, CatalogView
 from streams.consumers.database import database_errors, open_database
@@ -103,15 +104,17 @@ class Catalog:
         with self._read() as connection:
             found = self._documents(connection, t.documents.c.source_id == source_id)
             if not found:
-                raise NotFound(
-                    f"The catalog knows no document {source_id!r}.",
-                    remedy="`canonry find` takes a path or a file name.",
-                )
+                raise _unknown(source_id)
             document = found[0]
             order = ("epoch", "offset")
             links: list[dict[str, Any]] = []
+            complete: bool | None = None
             if document.content_hash:
-                links = self._rows(connection, t.content_links, t.content_links.c.content_hash == document.content_hash)
+                here = t.content_links.c.content_hash == document.content_hash
+                links = self._rows(connection, t.content_links, here, "path", "source_id")
+                complete = connection.scalar(
+                    sa.select(t.contents.c.complete).where(t.contents.c.content_hash == document.content_hash)
+                )
             return Story(
                 document=document,
                 versions=self._of(connection, t.versions, source_id, *order),
@@ -120,8 +123,21 @@ class Catalog:
                 held=next(iter(self._of(connection, t.quarantine, source_id)), None),
                 deletions=self._of(connection, t.deletions, source_id, *order),
                 same_content=[link for link in links if link["source_id"] != source_id],
+                more_of_same_content=complete is False,
                 children=self._documents(connection, t.documents.c.parent_source_id == source_id, limit=1000),
             )
+
+    def duplicates(self, source_id: str, least: float) -> Duplicates:
+        """Documents with the same bytes, and those whose text is at least so alike. Raises NotFound."""
+        with self._read() as connection:
+            if not self._documents(connection, t.documents.c.source_id == source_id):
+                raise _unknown(source_id)
+            return duplicates_of(connection, source_id, least)
+
+    def duplicate_groups(self, least: float) -> list[list[Duplicate]]:
+        """All documents of which there is another one like it, in groups, the largest group first."""
+        with self._read() as connection:
+            return duplicate_groups(connection, least)
 
     def list_documents(
         self,
@@ -324,6 +340,12 @@ class Catalog:
     ) -> list[dict[str, Any]]:
         query = sa.select(table).where(condition).order_by(*[table.c[name] for name in order])
         return [dict(row) for row in connection.execute(query).mappings()]
+
+
+def _unknown(source_id: str) -> NotFound:
+    return NotFound(
+        f"The catalog knows no document {source_id!r}.", remedy="`canonry doc` takes a path or a file name, too."
+    )
 
 
 def _chunks(source_ids: Iterable[str]) -> Iterator[list[str]]:

@@ -70,7 +70,8 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
     canon: dict[str, Any] | None  # what consumers see
     held: dict[str, Any] | None  # in quarantine
     deletions: list[dict[str, Any]]
-    same_content: list[dict[str, Any]]  # other living documents with the same bytes
+    same_content: list[dict[str, Any]]  # other living documents with the same bytes, each with its own rights
+    more_of_same_content: bool  # than are listed
     children: list[DocumentRow]
 
 

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from streams.consumers.database import Json, Text, UtcTime, meta_table
 from streams.consumers.positions import positions_table
 
-SCHEMA = "2"
+SCHEMA = "3"
 """Raise with every change here: a catalog of another schema is built anew from the log."""
 
 metadata = sa.MetaData()
@@ -158,8 +158,18 @@ canons = sa.Table(
     sa.Column("source_updated_at", UtcTime),
     sa.Column("ingested_at", UtcTime, nullable=False),
     sa.Column("canon_ready_at", UtcTime, nullable=False),
+    sa.Column("signature", sa.LargeBinary),  # of the text, see `streams.screen.near`
 )
 """What consumers see now."""
+
+near_bands = sa.Table(
+    "near_bands",
+    metadata,
+    sa.Column("source_id", Text, primary_key=True),
+    sa.Column("band", sa.BigInteger, primary_key=True, autoincrement=False),
+)
+"""Of each text that consumers see: the bands of its signature. Texts that are alike share one."""
+sa.Index("near_bands_by_band", near_bands.c.band)
 
 quarantine = sa.Table(
     "quarantine",
@@ -222,6 +232,7 @@ contents = sa.Table(
     sa.Column("content_hash", Text, primary_key=True),
     *_origin(),
     sa.Column("size", sa.BigInteger, nullable=False),
+    sa.Column("complete", sa.Boolean, nullable=False),  # whether `content_links` has all
 )
 
 content_links = sa.Table(

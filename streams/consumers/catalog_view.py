@@ -12,6 +12,7 @@ from streams.consumers import catalog_tables as t
 from streams.consumers.received import Partition, Received
 from streams.records import Canon, Deletion, Provenance, Quarantined, SourceState, Version
 from streams.records import Sequence as Place
+from streams.screen.near import bands
 
 TOPICS = ("versions", "canon-ready", "quarantine", "deleted", "contents")
 
@@ -20,7 +21,7 @@ Order = tuple[int, int, int]
 
 _MAIN = {
     "versions": (t.documents, "source_id", (t.versions, t.problems, t.changes)),
-    "canon-ready": (t.canons, "source_id", ()),
+    "canon-ready": (t.canons, "source_id", (t.near_bands,)),
     "quarantine": (t.quarantine, "source_id", (t.held_problems,)),
     "contents": (t.contents, "content_hash", (t.content_links,)),
 }
@@ -236,8 +237,11 @@ def _canon_rows(received: Received, origin: Row) -> Iterable[tuple[sa.Table, Row
         "payload_key": canon.payload.key,
         "payload_sha256": canon.payload.sha256,
         "payload_size": canon.payload.size,
+        "signature": canon.summary.signature,
     }
     yield t.canons, row
+    for band in bands(canon.summary.signature) if canon.summary.signature else ():
+        yield t.near_bands, {"source_id": canon.source_id, "band": band}
 
 
 _CANON_COLUMNS = sorted({column.name for column in t.canons.c} & set(Canon.__struct_fields__))
@@ -263,9 +267,9 @@ def _held_rows(received: Received, origin: Row) -> Iterable[tuple[sa.Table, Row]
 def _content_rows(received: Received, origin: Row) -> Iterable[tuple[sa.Table, Row]]:
     provenance = received.record
     assert isinstance(provenance, Provenance)
-    yield t.contents, {"content_hash": provenance.content_hash, "size": provenance.size, **origin}
+    yield t.contents, {**_fields(provenance, "links", "gone"), **origin}
     for link in {link.source_id: link for link in provenance.links}.values():
-        yield t.content_links, {"content_hash": provenance.content_hash, **_fields(link)}
+        yield t.content_links, {"content_hash": provenance.content_hash, **_fields(link, "sequence")}
 
 
 _ROWS: dict[str, Callable[[Received, Row], Iterable[tuple[sa.Table, Row]]]] = {

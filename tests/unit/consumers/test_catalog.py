@@ -1,7 +1,6 @@
 """The catalog's answers, from records applied to a real database."""
 
 import unicodedata
-from collections.abc import AsyncIterator
 from datetime import timedelta
 
 import pytest
@@ -9,8 +8,6 @@ import sqlalchemy as sa
 
 from streams.consumers.catalog import Catalog, CatalogWriter
 from streams.consumers.database import DatabaseOutdated
-from streams.consumers.reader import PartitionFacts
-from streams.consumers.received import Partition, Received
 from streams.errors import NotFound, SettingsError
 from streams.log.publisher import Published
 from streams.records import (
@@ -24,36 +21,8 @@ from streams.records import (
     Status,
 )
 from streams.settings import Settings
-from tests.unit.consumers.make import NOW, at, batch, canon, held, received, sha, state, version
-
-
-class Applied:
-    """A catalog that is given records in the order of their topics' offsets."""
-
-    def __init__(self, settings: Settings) -> None:
-        self.writer = CatalogWriter(settings)
-        self.catalog = Catalog(settings)
-        self._offsets: dict[str, int] = {}
-
-    async def begin(self) -> None:
-        facts = [PartitionFacts(Partition(topic, 0), 0, 0, None, "", None) for topic in CatalogWriter.topics]
-        await self.writer.positions.begin("log", facts)
-
-    def __call__(self, *records: tuple[str, str, object]) -> None:
-        made: list[Received] = []
-        for topic, key, record in records:
-            offset = self._offsets[topic] = self._offsets.get(topic, -1) + 1
-            made.append(received(topic, offset, key, record))  # type: ignore[arg-type]
-        self.writer.apply(batch(*made))
-
-
-@pytest.fixture
-async def apply(settings: Settings) -> AsyncIterator[Applied]:
-    applied = Applied(settings)
-    await applied.begin()
-    yield applied
-    applied.catalog.close()
-    applied.writer.close()
+from tests.unit.consumers.conftest import Applied
+from tests.unit.consumers.make import NOW, at, canon, held, sha, state, version
 
 
 async def test_a_document_s_story_has_everything(apply: Applied) -> None:
