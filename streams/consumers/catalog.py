@@ -17,7 +17,7 @@ from streams.consumers import catalog_tables as t
 from streams.consumers.catalog_duplicates import Duplicate, Duplicates, duplicate_groups, duplicates_of
 from streams.consumers.catalog_rows import Counts, DocumentRow, Held, OutcomeCount, Story
 from streams.consumers.catalog_view import TOPICS, CatalogView
-from streams.consumers.database import database_errors, open_database
+from streams.consumers.database import database_errors, open_database, overwrite_log
 from streams.consumers.positions import Positions, Progress, read_progress
 from streams.consumers.reader import RecordBatch
 from streams.consumers.received import Received
@@ -47,10 +47,19 @@ class CatalogWriter:
         """
         self._engine = open_database(settings.catalog_database, t.metadata, t.SCHEMA, writer=True)
         self.positions = Positions(self._engine, t.positions, CatalogView())
+        self._deleted = False
 
     def apply(self, batch: RecordBatch) -> list[Received]:
         """One transaction; returns what was new. Raises DatabaseUnavailable, and then nothing was applied."""
-        return self.positions.apply(batch)
+        new = self.positions.apply(batch)
+        self._deleted |= any(record.record is None or record.topic == "deleted" for record in new)
+        return new
+
+    def forget(self) -> None:
+        """Takes what was deleted out of the file for good, if anything was. Raises DatabaseUnavailable."""
+        if self._deleted:
+            overwrite_log(self._engine)
+            self._deleted = False
 
     def close(self) -> None:
         self._engine.dispose()

@@ -105,6 +105,8 @@ async def _run_catalog(catalog: CatalogWriter, settings: Settings, broker: str, 
                 states = {record.key: record.record for record in applied if isinstance(record.record, SourceState)}
                 if states:
                     on_applied(list(states.values()))
+            if batch.caught_up:
+                await _patiently(catalog.forget)
             await batch.commit()  # only for those who watch the group's lag: the positions are in the database
 
 
@@ -114,6 +116,8 @@ async def _run_search(search: SearchWriter, settings: Settings, broker: str, sto
             needed = await _patiently(partial(search.needs_text, batch.records.records))
             bodies = await _bodies(consumer, batch, needed)
             await _patiently(partial(search.apply, batch.records, bodies))
+            if batch.caught_up:
+                await _patiently(search.forget)
             await batch.commit()
 
 
@@ -123,6 +127,8 @@ async def _run_held(search: SearchWriter, settings: Settings, broker: str) -> No
     ) as consumer:
         async for batch in consumer.batches(pace_s=PACE_S):
             await _patiently(partial(search.apply, batch, {}))
+            if batch.caught_up:
+                await _patiently(search.forget)
             await batch.commit()
 
 
