@@ -77,6 +77,10 @@ class WorkerSettings(Section):
     slot_jobs: int = Field(default=2000, ge=1, description="jobs after which a slot is replaced")
     shutdown_s: float = Field(default=20, gt=0, description="seconds for a shutdown before the process ends itself")
     watchdog_s: float = Field(default=300, gt=0, description="seconds with lag and no progress before the process ends")
+    metrics_address: str = Field(
+        default="",
+        description="port, or host:port, of /metrics, /livez and /readyz; a port alone is on loopback; empty: none",
+    )
     inline_bytes: int = Field(
         default=256 * 1024, ge=0, le=600 * 1024, description="a canon above this travels as a reference"
     )

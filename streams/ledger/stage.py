@@ -27,6 +27,7 @@ from streams.records import (
     Version,
 )
 from streams.runtime.messages import Incoming, Outgoing, Outputs
+from streams.runtime.metrics import Metrics
 from streams.settings import Settings, SourceSettings
 
 log = logging.getLogger(__name__)
@@ -39,8 +40,11 @@ class LedgerStage:
 
     keeps_state = True
 
-    def __init__(self, settings: Settings, store: BlobStore, states: StateStore) -> None:
+    def __init__(
+        self, settings: Settings, store: BlobStore, states: StateStore, metrics: Metrics | None = None
+    ) -> None:
         self._settings = settings
+        self._metrics = metrics or Metrics()
         self._store = store
         self._states = states
 
@@ -64,8 +68,18 @@ class LedgerStage:
             # A Deletion says that the text was withdrawn, so it comes after that: `canonry deletes status` rests on it.
             proof=[Outgoing("deleted", event.key, deletion) for deletion in effects.deletions],
             then=[Outgoing("versions", event.key, after)],
-            settle=lambda: self._states.put(event.partition, after),
+            settle=lambda: self._settle(event.partition, after, now),
         )
+
+    def _settle(self, partition: int, after: SourceState, now: datetime) -> None:
+        """The effects and the state are confirmed."""
+        self._states.put(partition, after)
+        for version in after.versions:
+            if version.settled_at == now and version.screening is not None:
+                self._metrics.judged(after.source, version.lane, version.outcome, version.screening.problems)
+            if version.ready_at == now and version.sequence == after.published:
+                manifest = version.manifest
+                self._metrics.ready(after.source, version.lane, now, manifest.ingested_at, manifest.source_updated_at)
 
     def give_up(self, event: Incoming, error: Exception) -> Outputs:
         """The message is at fault, never the document: it goes to dead-letter, and the document stays as it was."""

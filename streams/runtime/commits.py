@@ -41,15 +41,15 @@ async def positions(app: Any, tps: Iterable[TopicPartition]) -> dict[TopicPartit
         return found
 
 
-async def metadata(app: Any, tps: Iterable[TopicPartition]) -> dict[TopicPartition, str]:
-    """What stands beside the committed offsets of the group; partitions without a commit are left out.
+async def committed(app: Any, tps: Iterable[TopicPartition]) -> dict[TopicPartition, OffsetAndMetadata]:
+    """The committed offsets of the group, and what stands beside them; partitions without a commit are left out.
 
     Raises:
         KafkaError, TimeoutError: nothing could be learnt.
     """
     thread = app.consumer._thread
     async with asyncio.timeout(TIMEOUT_S):
-        found: dict[TopicPartition, str] = await thread.call_thread(_metadata, thread, list(tps))
+        found: dict[TopicPartition, OffsetAndMetadata] = await thread.call_thread(_committed, thread, list(tps))
         return found
 
 
@@ -74,6 +74,6 @@ async def _positions(thread: Any, tps: list[TopicPartition]) -> dict[TopicPartit
     return found
 
 
-async def _metadata(thread: Any, tps: list[TopicPartition]) -> dict[TopicPartition, str]:
-    found = await thread._consumer._coordinator.fetch_committed_offsets(tps)
-    return {tp: committed.metadata for tp, committed in found.items()}
+async def _committed(thread: Any, tps: list[TopicPartition]) -> dict[TopicPartition, OffsetAndMetadata]:
+    found: dict[TopicPartition, OffsetAndMetadata] = await thread._consumer._coordinator.fetch_committed_offsets(tps)
+    return {tp: at for tp, at in found.items() if at.offset >= 0}

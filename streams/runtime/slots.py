@@ -13,6 +13,7 @@ import logging
 import os
 import signal
 import sys
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import msgspec
@@ -143,8 +144,15 @@ class Slot:
 class Slots:
     """A fixed number of slots; jobs wait for a free one, first come, first served."""
 
-    def __init__(self, settings: WorkerSettings, module: str = SLOT_MODULE) -> None:
+    def __init__(
+        self, settings: WorkerSettings, module: str = SLOT_MODULE, *, on_failure: Callable[[str], None] | None = None
+    ) -> None:
+        """
+        Args:
+            on_failure: told of each SlotFailure, by its problem.
+        """
         self._settings = settings
+        self._on_failure = on_failure or (lambda problem: None)
         self._all = [Slot(settings, module) for _ in range(settings.slots)]
         self._free: asyncio.LifoQueue[Slot] = asyncio.LifoQueue()
         for slot in self._all:
@@ -179,9 +187,13 @@ class Slots:
         slot = await self._free.get()
         try:
             answer, out = await slot.run(job, args, body, timeout_s or self._settings.job_timeout_s)
+        except SlotFailure as error:
+            self._on_failure(error.problem)
+            raise
         finally:
             self._free.put_nowait(slot)
         if answer.problem == "out_of_memory":
+            self._on_failure("out_of_memory")
             raise SlotFailure("out_of_memory", answer.message or "")
         if answer.problem is not None:
             if answer.bug:

@@ -24,13 +24,16 @@ from aiokafka.structs import OffsetAndMetadata
 from streams.errors import BrokerUnavailable, CanonryError, UndecodableMessage
 from streams.log.backoff import Backoff
 from streams.log.client import faust_connection
+from streams.log.freshness import RecordTimes
 from streams.log.groups import ReplayMark
 from streams.log.producer import MessageTooLarge
 from streams.records import Lane
 from streams.records.headers import EventContext, dead_letter_headers
-from streams.runtime.commits import commit, metadata, positions
+from streams.runtime.commits import commit, committed, positions
+from streams.runtime.lag import Book, PartitionLag
 from streams.runtime.lanes import Lanes
 from streams.runtime.messages import Handler, Incoming, Outgoing, Outputs, read
+from streams.runtime.metrics import Metrics
 from streams.runtime.offsets import PartitionOffsets
 from streams.runtime.producer import Producer
 from streams.settings import Settings
@@ -68,6 +71,7 @@ class StageApp:
 
     Args:
         client_id: under which it joins its group.
+        metrics: of the process.
     """
 
     def __init__(
@@ -78,19 +82,24 @@ class StageApp:
         broker: str,
         producer: Producer,
         client_id: str = "canonry",
+        metrics: Metrics | None = None,
     ) -> None:
         self.stage = stage
         self.done = 0  # events finished since the start
         self.dead_letters = 0
+        self.restored_in_s: float | None = None  # how long the last restoration took
+        self.caught_up = False  # once since the start: all was done that the log held then
         self.progressed_at = time.monotonic()
         self._handler = handler
+        self._metrics = metrics or Metrics()
+        self._metrics.begin(stage.name)
         self._producer = producer
         self._prefix = settings.kafka.topic_prefix
         self._lanes = Lanes(settings.worker.in_flight)
         self._offsets: dict[Position, PartitionOffsets] = {}
         self._committed: dict[Position, int] = {}
         self._marks: dict[Position, ReplayMark] = {}  # replays that are under way
-        self._looked: dict[Position, tuple[int, int]] = {}  # position and high watermark, as the consumer knows them
+        self._book = Book()
         self._running: dict[tuple[str, int, int], _Job] = {}
         self._assigned = asyncio.Event()  # `_offsets` are those of the generation of now
         self._publishing = 0
@@ -106,7 +115,7 @@ class StageApp:
         data = settings.data_dir / "faust"  # stays empty, but Faust makes it, and not its parents
         data.mkdir(parents=True, exist_ok=True)
         app = faust.App(
-            group_id(self.stage.name, self._prefix),
+            self.group,
             **faust_connection(settings, broker),
             broker_client_id=client_id,
             datadir=str(data),
@@ -171,6 +180,11 @@ class StageApp:
         return None
 
     @property
+    def group(self) -> str:
+        """Its consumer group."""
+        return group_id(self.stage.name, self._prefix)
+
+    @property
     def active(self) -> int:
         return self._lanes.active
 
@@ -179,15 +193,30 @@ class StageApp:
         return set(self._offsets) if self._assigned.is_set() else set()
 
     def lag(self) -> int:
-        """Records behind the high watermark, as far as the consumer knows it; 0 when nothing is known."""
-        behind = 0
-        for where, offsets in self._offsets.items():
-            position, high = self._looked.get(where, (0, 0))
-            done = offsets.committable
-            if done is None:
-                done = position if offsets.oldest_open is None else offsets.oldest_open
-            behind += max(0, high - done)
-        return behind
+        """Records that are not done, as far as is known; 0 when nothing is known."""
+        return sum(partition.records for partition in self.lags().values())
+
+    def lags(self) -> dict[Position, PartitionLag]:
+        """How far each of our partitions is behind."""
+        return {where: self._book.lag(where, offsets) for where, offsets in self._offsets.items()}
+
+    async def peek(self, times: RecordTimes) -> None:
+        """Has the log looked into where nothing else can tell what is left to do. Raises BrokerUnavailable."""
+        book = self._book
+        unseen = book.unseen(self._offsets)
+        for where, found in (await times.first_at({where: at for where, (at, _) in unseen.items()})).items():
+            book.peeked(where, *unseen[where], found)
+
+    @property
+    def not_ready(self) -> str | None:
+        """Why it has not joined, restored its state, and caught up once; None when it has."""
+        if self._stopping:
+            return "is stopping"
+        if not self._assigned.is_set():
+            return "has not joined its group"
+        if self._ready is None or not self._ready.done() or self._ready.cancelled():
+            return "restores its state"
+        return None if self.caught_up else "has not caught up yet"
 
     async def _on_revoked(self, app: Any, revoked: Any, **_: Any) -> None:
         """Another process may get these partitions as soon as this returns: nothing may be published after it."""
@@ -200,7 +229,7 @@ class StageApp:
         await self._commit()
         self._offsets = {}
         self._committed = {}
-        self._looked = {}
+        self._book = Book()
         if self._ready is not None:
             self._ready.cancel()
         await self._handler.revoked()
@@ -208,7 +237,7 @@ class StageApp:
     async def _on_assigned(self, app: Any, assigned: Any, **_: Any) -> None:
         self._offsets = {(self._logical(tp.topic), tp.partition): PartitionOffsets() for tp in assigned}
         self._committed = {}
-        self._looked = {}
+        self._book = Book()
         self._ready = asyncio.create_task(self._restore({tp.partition for tp in assigned}))
         self._assigned.set()
 
@@ -216,30 +245,35 @@ class StageApp:
         backoff = Backoff()
         while True:
             try:
-                self._marks = await self._replays()
-                return await self._handler.assigned(partitions)
+                self._marks = await self._begin()
+                began = time.monotonic()
+                await self._handler.assigned(partitions)
+                self.restored_in_s = time.monotonic() - began
+                return
             except CanonryError as error:
                 if not error.transient:
                     self._fatal = error
-                    return None
+                    return
                 log.warning("%s: state not restored yet: %s", self.stage.name, error)
                 await backoff.wait()
             except Exception as error:  # without its state, a stage must not touch an event
                 log.exception("%s: state can't be restored.", self.stage.name)
                 self._fatal = error
-                return None
+                return
 
-    async def _replays(self) -> dict[Position, ReplayMark]:
-        """The marks that `canonry replay` left beside the offsets from which this assignment goes on.
+    async def _begin(self) -> dict[Position, ReplayMark]:
+        """Learns from which offsets this assignment goes on; the marks that `canonry replay` left beside them.
 
         Raises:
             BrokerUnavailable: they could not be read.
         """
         try:
-            found = await metadata(self.app, map(self._tp, self._offsets))
+            found = await committed(self.app, map(self._tp, self._offsets))
         except (KafkaError, TimeoutError) as error:
             raise BrokerUnavailable(f"What {self.stage.name} has committed could not be read: {error!r}.") from error
-        marks = {(self._logical(tp.topic), tp.partition): ReplayMark.of(text) for tp, text in found.items()}
+        begins = {(self._logical(tp.topic), tp.partition): at for tp, at in found.items()}
+        self._book.starts(dict.fromkeys(self._offsets, 0) | {where: at.offset for where, at in begins.items()})
+        marks = {where: ReplayMark.of(at.metadata) for where, at in begins.items()}
         return {where: mark for where, mark in marks.items() if mark is not None}
 
     def _mark(self, where: Position, offset: int) -> ReplayMark | None:
@@ -274,7 +308,7 @@ class StageApp:
         offsets = self._offsets.get((topic, message.partition))
         if offsets is None:
             return
-        if not offsets.begin(message.offset):
+        if not offsets.begin(message.offset, message.timestamp or 0.0):
             return  # once more within one assignment: it is running, or done
         where = (topic, message.partition, message.offset)
         running = self._running.get(where)
@@ -316,10 +350,13 @@ class StageApp:
             await self._restored()  # an event that came again may have waited in its lane through a rebalance
             if not self._ours(job):
                 return
+            began = time.monotonic()
             if await self._work(job) and self._holds(job):
                 self._offsets[job.topic, message.partition].done(message.offset)
                 self.done += 1
                 self.progressed_at = time.monotonic()
+                self._metrics.processed.labels(self.stage.name).inc()
+                self._metrics.work.labels(self.stage.name).observe(self.progressed_at - began)
         except asyncio.CancelledError:
             raise
         except Exception as error:
@@ -438,6 +475,7 @@ class StageApp:
                 continue
             log.warning("%s: %s went to dead-letter: %s", self.stage.name, job.event_id, error)
             self.dead_letters += 1
+            self._metrics.dead_letters.labels(self.stage.name, code).inc()
             return True
         return False
 
@@ -456,11 +494,11 @@ class StageApp:
 
     async def _commit(self) -> None:
         """Commits what is done without a gap. What fails is tried again in the next round."""
-        committed = self._committed
+        known = self._committed
         due = {
             self._tp(where): (where, done.committable)
             for where, done in self._offsets.items()
-            if done.committable is not None and done.committable != committed.get(where)
+            if done.committable is not None and done.committable != known.get(where)
         }
         # A replay's mark stays until it is passed, so that who takes over from here knows of it.
         marked = {
@@ -469,18 +507,21 @@ class StageApp:
         try:
             for tp in await commit(self.app, marked):
                 where, offset = due[tp]
-                committed[where] = offset
+                known[where] = offset
         except (CommitFailedError, IllegalStateError, KafkaError, TimeoutError) as error:
             log.info("%s: commit put off: %r", self.stage.name, error)
+            self._metrics.commit_failures.labels(self.stage.name).inc()
 
     async def _look(self) -> None:
-        looked = self._looked
+        book = self._book
         places = {self._tp(where): where for where in self._offsets}
         try:
             for tp, found in (await positions(self.app, places)).items():
-                looked[places[tp]] = found
+                book.looked(places[tp], *found)
         except (IllegalStateError, KafkaError, TimeoutError) as error:
             log.info("%s: positions not known: %r", self.stage.name, error)
+        if not self.caught_up and book is self._book and self._assigned.is_set():
+            self.caught_up = book.caught_up(self._offsets)
 
     def _tp(self, where: Position) -> TopicPartition:
         return TopicPartition(self._prefix + where[0], where[1])

@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, NoReturn
 
 from streams.blobs import open_store
@@ -20,8 +20,13 @@ from streams.ledger.store import RecordStore, StateStore
 from streams.log.groups import client_id
 from streams.log.topics import require_topics
 from streams.records import Provenance
+from streams.runtime.endpoints import Endpoints
+from streams.runtime.held import Held, follow
+from streams.runtime.lag import peek_for_ever
 from streams.runtime.messages import Handler
+from streams.runtime.metrics import Metrics
 from streams.runtime.producer import Producer
+from streams.runtime.report import WorkerGauges, paths
 from streams.runtime.slots import Slots
 from streams.runtime.stage import StageApp
 from streams.runtime.stages import DecodeStage, ExtractStage, ScreenStage, Workshop
@@ -50,20 +55,31 @@ class Worker:
         self._settings = settings
         self._broker = broker
         self._producer = Producer(settings, broker)
-        self.slots = Slots(settings.worker)
+        self._metrics = metrics = Metrics(settings.sources)
+        self._stores: dict[str, RecordStore[Any]] = {}
+        self._held = Held() if "ledger" in names else None
+        self._stopping = False
+        self.slots = Slots(settings.worker, on_failure=lambda problem: metrics.slot_failures.labels(problem).inc())
         workshop = Workshop(settings, open_store(settings), self.slots)
         self._uses_slots = any(name not in ("ledger", "provenance") for name in names)
         name_in_groups = client_id(of_run=of_run)
         self.apps = [
-            StageApp(STAGES[name], self._handler(name, workshop), settings, broker, self._producer, name_in_groups)
+            StageApp(
+                STAGES[name], self._handler(name, workshop), settings, broker, self._producer, name_in_groups, metrics
+            )
             for name in names
         ]
+        metrics.registry.register(WorkerGauges(self.apps, self._stores, self._held, metrics))
+        address = settings.worker.metrics_address
+        self.endpoints = Endpoints(address, paths(metrics, self.stuck, self.not_ready)) if address else None
 
     def _handler(self, name: str, workshop: Workshop) -> Handler:
         if name == "ledger":
-            return LedgerStage(self._settings, workshop.store, StateStore(self._settings, self._broker))
+            states = self._stores[name] = StateStore(self._settings, self._broker)
+            return LedgerStage(self._settings, workshop.store, states, self._metrics)
         if name == "provenance":
-            return ProvenanceStage(RecordStore(self._settings, self._broker, "contents", Provenance))
+            contents = self._stores[name] = RecordStore(self._settings, self._broker, "contents", Provenance)
+            return ProvenanceStage(contents)
         handlers: dict[str, Callable[[Workshop], Handler]] = {
             "decode": DecodeStage,
             "extract": ExtractStage,
@@ -74,7 +90,29 @@ class Worker:
     async def run(self, stop: asyncio.Event) -> int:
         """Works until `stop` is set or an app can't go on. The exit status: 0, or 70 when it ended itself."""
         await require_topics(self._settings, self._broker)
+        if self.endpoints is not None:
+            await self.endpoints.start()
         await self._producer.start()
+        beside = [asyncio.create_task(each) for each in self._beside()]
+        try:
+            return await self._work(stop)
+        finally:
+            for task in beside:
+                task.cancel()
+
+    def _beside(self) -> list[Coroutine[Any, Any, None]]:
+        """What looks at the work and never holds it up."""
+        found = [peek_for_ever(self._settings, self._broker, self.apps)]
+        if self.endpoints is not None and self._held is not None:
+            ledger = next(app for app in self.apps if app.stage.name == "ledger")
+            found.append(
+                follow(
+                    self._settings, self._broker, self._held, lambda: {partition for _, partition in ledger.assigned}
+                )
+            )
+        return found
+
+    async def _work(self, stop: asyncio.Event) -> int:
         # The slots load their models while the groups are joined; what comes before they are done waits for them.
         warm = [self.slots.warm_up()] if self._uses_slots else []
         starting = asyncio.gather(*warm, *(app.start() for app in self.apps))
@@ -85,6 +123,7 @@ class Worker:
         status = 0
         if not starting.done():
             log.warning("Stopped before every stage had started.")
+            starting.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
             starting.cancel()
         elif (error := starting.exception()) is not None:
             # From here on there are Faust's threads: the process must end by the status, or it would hang on them.
@@ -99,24 +138,11 @@ class Worker:
     async def _watch(self, stop: asyncio.Event) -> int:
         while not stop.is_set():
             for app in self.apps:
-                if app.failure is not None:
-                    log.critical(
-                        "%s can't go on: %r. The process ends and should be restarted.", app.stage.name, app.failure
-                    )
-                    return EXIT_STUCK
                 if not (app.active or app.lag()):
                     app.progressed_at = time.monotonic()  # without work there is nothing to be late with
-                idle = time.monotonic() - app.progressed_at
-                if idle > self._settings.worker.watchdog_s:
-                    log.critical(
-                        "%s has work (%d running, %d behind) and made no progress for %.0f s. The process ends and "
-                        "should be restarted.",
-                        app.stage.name,
-                        app.active,
-                        app.lag(),
-                        idle,
-                    )
-                    return EXIT_STUCK
+            if (why := self.stuck()) is not None:
+                log.critical("%s The process ends and should be restarted.", why)
+                return EXIT_STUCK
             try:
                 async with asyncio.timeout(WATCH_INTERVAL_S):
                     await stop.wait()
@@ -124,7 +150,27 @@ class Worker:
                 continue
         return 0
 
+    def stuck(self) -> str | None:
+        """Why this process can't go on, if it can't."""
+        for app in self.apps:
+            if app.failure is not None:
+                return f"{app.stage.name} can't go on: {app.failure!r}."
+            idle = time.monotonic() - app.progressed_at
+            if idle > self._settings.worker.watchdog_s and (app.active or app.lag()):
+                return (
+                    f"{app.stage.name} has work ({app.active} running, {app.lag()} behind) and made no progress for "
+                    f"{idle:.0f} s."
+                )
+        return None
+
+    def not_ready(self) -> list[str]:
+        """Why not every stage has joined, restored its state and caught up once; empty when all have."""
+        if self._stopping:
+            return ["The worker is stopping."]
+        return [f"{app.stage.name} {app.not_ready}." for app in self.apps if app.not_ready is not None]
+
     async def _shut_down(self, status: int) -> None:
+        self._stopping = True
         bound = self._settings.worker.shutdown_s
         # Faust waits for its consumer's thread without a bound and without the loop, so a clock of its own stands by.
         last_resort = threading.Timer(bound + LAST_RESORT_S, os._exit, (status,))
@@ -140,6 +186,8 @@ class Worker:
         except TimeoutError:
             log.warning("Shutdown took longer than %.0f s; what was not finished comes again.", bound)
         finally:
+            if self.endpoints is not None:
+                await self.endpoints.stop()
             await self.slots.stop()
             last_resort.cancel()
 
