@@ -7,6 +7,7 @@ import os
 import random
 from pathlib import Path
 
+from bench.office import make_office
 from bench.processes import Measured, canonry
 from demo.collect import collect_local_documents
 from demo.make_documents import make_documents
@@ -15,6 +16,7 @@ from streams.log.local_process import BrokerInfo
 from streams.settings import Settings
 
 MADE, COLLECTED = 600, 1400
+OFFICE = 300
 TEXT = """the meter stands in the cellar and is read every month by the tenant who writes down the number with the date
 before the invoice is sent by post to the office where somebody compares it with last year and calls when it looks wrong
 because a pipe may leak or a valve was left open over the winter"""
@@ -64,6 +66,13 @@ class World:
                 sentences = [" ".join(chance.choices(WORDS, k=12)).capitalize() + "." for _ in range(5)]
                 file.write_text(f"Note {number} of {name}\n\n" + "\n".join(sentences) + "\n", "utf-8")
         return folder
+
+    def office(self) -> tuple[Path, list[Path]]:
+        """Documents of several pages, as `bench.office` says."""
+        folder = self.work / "office"
+        if not folder.exists():
+            make_office(folder, OFFICE)
+        return folder, one_of_each(folder)
 
     def documents(self) -> tuple[Path, list[Path]]:
         """Made and real documents, each content once, so that the log gains nothing by knowing contents already."""

@@ -7,6 +7,7 @@ import re
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from html import escape
 from typing import Any
 
@@ -249,7 +250,7 @@ def pdf(source: str, columns: int = 1) -> bytes:
     document: Any = pymupdf.open()
     width = (_WIDTH - 2 * _MARGIN - (columns - 1) * _GUTTER) / columns
     title = next((part.text for part in parse(source) if part.kind == "title"), "")
-    page: Any = None  # a new page makes the objects of the others invalid
+    shape: Any = None  # of the page at hand: what is drawn one by one makes the page be written anew each time
     lines = list(_pdf_lines(source, width))
     total = sum(line.before + line.size * 1.35 for line in lines if not line.full_width)
     bottom = min(_HEIGHT - _MARGIN, _MARGIN + 70 + total / columns)  # columns of a short text end at one height
@@ -259,16 +260,20 @@ def pdf(source: str, columns: int = 1) -> bytes:
         if y + line.before + height > bottom:
             column, y = column + 1, top
             if column >= columns:
-                page = document.new_page(width=_WIDTH, height=_HEIGHT)
+                if shape is not None:
+                    shape.commit()
+                shape = document.new_page(width=_WIDTH, height=_HEIGHT).new_shape()
                 column, y, top = 0, _MARGIN + 20, _MARGIN + 20
         x = _MARGIN + column * (width + _GUTTER)
         y += line.before + height
         if line.cells is None:
-            page.insert_text((x, y), line.text, fontname=line.font, fontsize=line.size)
+            shape.insert_text((x, y), line.text, fontname=line.font, fontsize=line.size)
         else:
-            _pdf_row(page, x, y, width, line)
+            _pdf_row(shape, x, y, width, line)
         if line.full_width:
             top = y + 6
+    if shape is not None:
+        shape.commit()
     for number, page in enumerate(document, start=1):
         page.insert_text((_MARGIN, _MARGIN), f"Norrvik Instruments - {title}", fontname="helv", fontsize=8)
         page.insert_text((_WIDTH / 2, _HEIGHT - 28), str(number), fontname="helv", fontsize=8)
@@ -307,17 +312,29 @@ def _pdf_lines(source: str, width: float) -> Iterator[_Line]:
             yield _Line("", "helv", 4.0)
             continue
         font, size = _STYLES.get(part.kind, ("helv", 10.0))
-        measure: Any = pymupdf.Font(font)
         available = _WIDTH - 2 * _MARGIN if part.kind == "title" else width
         lead = {"bullet": "- ", "number": "- "}.get(part.kind, "")
         before = 8.0 if part.kind == "heading" else 4.0
 
-        def fits(text: str, font: Any = measure, size: float = size, available: float = available) -> bool:
-            return bool(font.text_length(text, fontsize=size) <= available)
+        def fits(text: str, font: str = font, size: float = size, available: float = available) -> bool:
+            blanks = (len(text.split()) - 1) * _width(font, " ")
+            return (sum(_width(font, word) for word in text.split()) + blanks) * size <= available
 
         for text in wrapped(lead + part.text, fits):
             yield _Line(text, font, size, before, full_width=part.kind == "title")
             before = 0.0
+
+
+@cache
+def _width(font: str, text: str) -> float:
+    """At a size of 1."""
+    measured: float = _font(font).text_length(text, fontsize=1.0)
+    return measured
+
+
+@cache
+def _font(name: str) -> Any:
+    return pymupdf.Font(name)
 
 
 def wrapped(text: str, fits: Callable[[str], bool]) -> Iterator[str]:
@@ -334,9 +351,10 @@ def wrapped(text: str, fits: Callable[[str], bool]) -> Iterator[str]:
         yield line
 
 
-def _pdf_row(page: Any, x: float, y: float, width: float, line: _Line) -> None:
+def _pdf_row(shape: Any, x: float, y: float, width: float, line: _Line) -> None:
     cells = line.cells or []
     step = width / len(cells)
     for at, cell in enumerate(cells):
-        page.draw_rect((x + at * step, y - line.size * 1.2, x + (at + 1) * step, y + line.size * 0.35), width=0.5)
-        page.insert_text((x + at * step + 3, y), cell, fontname=line.font, fontsize=line.size)
+        shape.draw_rect(pymupdf.Rect(x + at * step, y - line.size * 1.2, x + (at + 1) * step, y + line.size * 0.35))
+        shape.finish(width=0.5)
+        shape.insert_text((x + at * step + 3, y), cell, fontname=line.font, fontsize=line.size)
