@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import io
 import os
 import signal
 import subprocess
@@ -14,11 +15,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 
+from streams.blobs import BlobStore
 from streams.errors import BlobStoreUnavailable, DocumentError
 from streams.log.client import connection
-from streams.records import ChangeEvent, Decoded, DocumentRef, Failure, Record, Sequence
+from streams.records import ChangeEvent, Content, Decoded, DocumentRef, Failure, Record, Sequence
 from streams.records.codec import TOPIC_RECORDS, decode, encode
 from streams.records.headers import EventContext, event_headers
 from streams.runtime.messages import Incoming, Outgoing, Outputs
@@ -138,6 +141,13 @@ async def until_async(
 
 def upsert(source_id: str, content: str = "text") -> ChangeEvent:
     return up(0, content, source_id=source_id).event
+
+
+def document(store: BlobStore, source_id: str, data: bytes, name: str = "doc.txt") -> ChangeEvent:
+    """An upsert of a document whose original is stored."""
+    stored = store.put_file(io.BytesIO(data))
+    event = up(0, "", source_id=source_id, path=f"in/{name}", file_name=name).event
+    return msgspec.structs.replace(event, content=Content(sha256=stored.sha256, size=stored.size))
 
 
 def failed(source_id: str, code: str = "unreadable", **fields: Any) -> ChangeEvent:
