@@ -122,8 +122,8 @@ async def test_a_group_holds_together_by_its_pairs(apply: Applied) -> None:
     draw = random.Random(2)  # noqa: S311 - the same each time
     for step in range(6):
         texts.append(list(texts[-1]))
-        for at in draw.sample(range(400), 9):
-            texts[-1][at] = f"changed{step}and{at}"
+        for place in draw.sample(range(400), 9):
+            texts[-1][place] = f"changed{step}and{place}"
     for one, other in pairwise(texts):
         assert one != other
     apply(*(each for n, words in enumerate(texts) for each in document(f"v{n}", words)))
