@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from streams.cli.output import EXIT_INCOMPLETE, EXIT_INTERRUPTED, json_option, note, quiet_clients, say, show_json
+from streams.errors import CanonryError
 from streams.settings import Settings
 from streams.topology import STAGES
 
@@ -91,7 +92,12 @@ def run(folder: Path, source: str | None, watch: bool, approve_deletes: bool, as
                     raise
                 return work.report
 
-        report = asyncio.run(main())
+        try:
+            report = asyncio.run(main())
+        except CanonryError as error:
+            if error.transient:
+                error.remedy = f"{error.remedy} The same command then goes on where this one ended.".lstrip()
+            raise
     _show(report, settings, as_json, interrupted=interrupted)
     if interrupted:
         note("Stopped. What was published is in the log and goes on with the next run.")
@@ -184,7 +190,7 @@ def configure_logging(settings: Settings) -> None:
 @click.argument("stages", nargs=-1, type=click.Choice(list(STAGES)))
 @click.option("--with-parent", is_flag=True, hidden=True, help="End when standard input closes.")
 def worker(stages: tuple[str, ...], with_parent: bool) -> None:
-    """Run stages in this process until SIGTERM: decode, extract, screen, ledger; all of them when none is named.
+    """Run stages in this process until SIGTERM: decode, extract, screen, ledger, provenance; all when none is named.
 
     Each stage is a consumer group of its own (canonry-<stage>), so it scales, lags and stops alone: start as many
     workers as you like, on as many machines.
