@@ -17,16 +17,15 @@ from typing import Any
 
 import msgspec
 
-from streams.consumers.catalog import Catalog
-from streams.consumers.catalog_view import TOPICS as CATALOG_TOPICS
+from streams.consumers.database import DatabaseOutdated, DatabaseUnavailable
 from streams.consumers.positions import Progress
 from streams.consumers.reader import NOTE_REBUILD, consumer_group, log_identity
 from streams.consumers.received import Partition, log_time, read_message
-from streams.consumers.search import SearchIndex
-from streams.errors import CanonryError, UndecodableMessage
+from streams.errors import UndecodableMessage
 from streams.log.client import admin
 from streams.log.freshness import Prober, Reads
 from streams.log.scan import scan
+from streams.ops.lag import BUILT_IN, index_progress
 from streams.records import Deletion
 from streams.settings import Settings
 
@@ -200,9 +199,8 @@ async def _positions(settings: Settings, broker: str) -> tuple[dict[str, dict[Pa
 def _own_groups(prefix: str) -> dict[str, list[str]]:
     """The built-in consumers' groups, and what they read of the topics that tell of deletes."""
     return {
-        consumer_group("catalog", prefix): [topic for topic in CATALOG_TOPICS if topic in WATCHED],
-        consumer_group("search", prefix): ["canon-ready"],
-        consumer_group("search-held", prefix): ["quarantine"],
+        consumer_group(name, prefix): [topic for topic in topics if topic in WATCHED]
+        for name, topics in BUILT_IN.items()
     }
 
 
@@ -210,11 +208,10 @@ def _databases(settings: Settings, own: Mapping[str, list[str]]) -> dict[str, li
     """The positions that catalog and index keep, where they are within reach; their commits come after them."""
     catalog, search, held = own
     found: dict[str, list[Progress]] = {}
-    for opened, groups in ((Catalog, (catalog,)), (SearchIndex, (search, held))):
+    for database, groups in (("catalog", (catalog,)), ("search", (search, held))):
         try:
-            with opened(settings) as index:
-                progress = index.progress()
-        except CanonryError:
+            progress = index_progress(settings, database)
+        except (DatabaseOutdated, DatabaseUnavailable):
             continue
         for group in groups:
             if of_group := [p for p in progress if p.topic in own[group]]:

@@ -240,7 +240,7 @@ def kept_positions(settings: Settings, log: str) -> tuple[dict[str, dict[Place, 
     for database, names in (("catalog", ("catalog",)), ("search", ("search", "search-held"))):
         groups = [consumer_group(name, prefix) for name in names]
         try:
-            progress = _progress(settings, database)
+            progress = index_progress(settings, database)
         except DatabaseOutdated:
             progress = []
         except DatabaseUnavailable as error:
@@ -255,7 +255,12 @@ def kept_positions(settings: Settings, log: str) -> tuple[dict[str, dict[Place, 
     return kept, notes
 
 
-def _progress(settings: Settings, database: str) -> list[Progress]:
+def index_progress(settings: Settings, database: str) -> list[Progress]:
+    """How far the catalog (`catalog`) or the index (`search`) has read, by itself; nothing when it is not there.
+
+    Raises:
+        DatabaseOutdated, DatabaseUnavailable: it can't be asked.
+    """
     if not _is_there(settings, database):
         return []
     reader: Any = Catalog(settings) if database == "catalog" else SearchIndex(settings)

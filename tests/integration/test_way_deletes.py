@@ -89,8 +89,14 @@ class World:
         return row.status if row else None
 
     def settle(self) -> None:
-        """Until nobody has anything left to do."""
-        until(lambda: not any(g.records for g in asyncio.run(lag(self.settings, self.settings.broker))), 90, "rest")
+        """Until no stage and no built-in consumer has anything left to do."""
+        ours = {reads.group for reads in our_groups(self.settings.kafka.topic_prefix)}
+
+        def rests() -> bool:
+            found = asyncio.run(lag(self.settings, self.settings.broker))
+            return not any(group.records for group in found if group.group in ours)
+
+        until(rests, 90, "rest")
 
     def state(self, name: str) -> SourceState:
         found: SourceState = dict(asyncio.run(records(self.settings, "versions")))[f"app:{name}"]
