@@ -82,9 +82,9 @@ _FINISH_LIBRARIES = ("py3langid",)
 _BY_MEDIA_TYPE = {media_type: spec for spec in EXTRACTORS for media_type in spec.media_types}
 
 
-def plan(detection: Detection) -> ExtractorSpec | None:
-    """The extractor for what was detected; None when no extractor is registered for it."""
-    return _BY_MEDIA_TYPE.get(detection.media_type)
+def plan(detection: Detection, tool: str | None = None) -> ExtractorSpec | None:
+    """The extractor for what was detected, or the one that a decision named; None when there is none."""
+    return _BY_MEDIA_TYPE.get(detection.media_type) if tool is None else named(tool)
 
 
 def named(name: str) -> ExtractorSpec | None:

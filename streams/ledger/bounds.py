@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from streams.ledger.timeline import order
 from streams.records import Change, Operation, SourceState, Version
 from streams.records.codec import encode
 
@@ -36,21 +37,21 @@ def _too_large(state: SourceState) -> bool:
 
 
 def _newest(state: SourceState, versions: int, changes: int) -> SourceState:
-    by_age = sorted(state.versions, key=lambda version: version.sequence)
+    by_age = sorted(state.versions, key=order)
     always = {state.current, state.published, *(version.sequence for version in by_age[-versions:])}
     kept = [version for version in by_age if version.sequence in always]
     return msgspec.structs.replace(state, versions=kept, changes=_needed(state, kept, changes))
 
 
 def _needed(state: SourceState, versions: list[Version], count: int) -> list[Change]:
-    by_age = sorted(state.changes, key=lambda change: change.sequence)
-    oldest = versions[0].sequence if versions else None
+    by_age = sorted(state.changes, key=order)
+    oldest = order(versions[0]) if versions else None
     placing = [change for change in by_age if change.path][-1:]
     granting = [change for change in by_age if change.operation in (Operation.ACL, Operation.UPSERT)][-1:]
     ending = [
         change
         for change in by_age
-        if change.operation is Operation.DELETE and (oldest is None or change.sequence > oldest)
+        if change.operation is Operation.DELETE and (oldest is None or order(change) > oldest)
     ]
     needed = {change.sequence for change in (*by_age[-count:], *placing, *granting, *ending)}
     return [change for change in by_age if change.sequence in needed]

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from streams.ledger.timeline import lives_of
+from streams.ledger.timeline import lives_of, order
 from streams.records import Change, Deletion, ErasedContent, Erasure, Screening, Sequence, SourceState, Version
 
 
@@ -43,7 +43,7 @@ def last_version(state: SourceState, change: Change | None) -> Version | None:
     """The last version before a delete; None when it met nothing."""
     if change is None:
         return None
-    return max((v for v in state.versions if v.sequence < change.sequence), key=lambda v: v.sequence, default=None)
+    return max((v for v in state.versions if order(v) < order(change)), key=order, default=None)
 
 
 def _covered(state: SourceState) -> dict[Sequence, Erasure]:

@@ -1,114 +1,274 @@
-"""Results of one version: which of them counts does not depend on the order or the number of their arrivals.
+"""Results of one content: which of them counts does not depend on the order or the number of their arrivals.
 
-A result's age is the time of its work, which it carries along; the newest decides, the others are archived.
+A judgement is what came of one attempt: of one fingerprint, or of none where nothing was extracted. Of each the newest
+is kept, by the time of its work, which it carries along. Versions of the same content share them, for the same
+extractor makes the same canon of the same bytes. The newest that is not held counts, so a failed second attempt leaves
+a good canon where it is. What a person decided about findings stands as long as these are what is judged.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
 from datetime import datetime
 
 import msgspec
 
 from streams.ledger.timeline import EARLIEST
-from streams.records import CanonVersion, Outcome, Payload, Screened, Screening, Version
+from streams.records import (
+    CanonVersion,
+    Child,
+    Decided,
+    DecisionKind,
+    Judgement,
+    Outcome,
+    Payload,
+    Screened,
+    Screening,
+    SourceState,
+    Version,
+)
+
+KEEP_JUDGEMENTS = 20
+VERDICTS = (DecisionKind.ACCEPT, DecisionKind.SKIP, DecisionKind.UNDO)
 
 
-def judged_by(version: Version, event: Screened, now: datetime) -> Version:
-    """`version` as if this result were the only one it ever had."""
-    canons: list[CanonVersion] = []
-    made = max((timing.started_at for timing in event.timings), default=version.manifest.ingested_at)
-    if event.payload is not None and event.attempt is not None:
-        slim = Payload(key=event.payload.key, sha256=event.payload.sha256, size=event.payload.size)
-        canons = [CanonVersion(payload=slim, attempt=event.attempt, created_at=made)]
-    return msgspec.structs.replace(
-        version,
-        outcome=event.screening.outcome,
+def judged(version: Version, event: Screened, now: datetime) -> Version:
+    """`version` with one result more; the same object when that says nothing new."""
+    known = judgements(version)
+    result = Judgement(
+        fingerprint=event.attempt.fingerprint if event.attempt is not None else "",
         detection=event.detection,
         screening=msgspec.structs.replace(event.screening, pages=[]),  # per page: on the records of consumers
         summary=event.summary,
-        canons=canons,
         timings=event.timings,
         settled_at=now,
     )
+    canons: list[CanonVersion] = []
+    if event.payload is not None and event.attempt is not None:
+        slim = Payload(key=event.payload.key, sha256=event.payload.sha256, size=event.payload.size)
+        made = max((timing.started_at for timing in event.timings), default=version.manifest.ingested_at)
+        canons = [CanonVersion(payload=slim, attempt=event.attempt, created_at=made)]
+    more = _with(version, _newest(known, [result]), canons, version.decisions, *_children(version, event))
+    told = any(_says_the_same(judgement, result) for judgement in known) and _kept(version, canons)
+    if told and (more.fingerprint, more.children) == (version.fingerprint, version.children):
+        return version  # done once more with the same end: not even the time since when it waits is another one
+    return more
 
 
-def borrowing(version: Version, others: Iterable[Version]) -> Version:
-    """A, B, A: a new version with the judgement of the same content, for the same extractor gives the same canon.
-
-    Its own result, when it comes, takes the place of what was borrowed; no timings mark it as such.
-    """
-    content = version.content
-    twins = [
-        other
-        for other in others
-        if content is not None
-        and other.content is not None
-        and other.content.sha256 == content.sha256
-        and other.outcome is not Outcome.PENDING
-        and other.erased_at is None
-    ]
-    if not twins:
-        return version
-    twin = max(twins, key=lambda other: (age(other), other.sequence))
-    return msgspec.structs.replace(
+def joined(version: Version, other: Version) -> Version:
+    """`version` with all that is known of `other`, which has the same content."""
+    decisions = [*version.decisions, *(made for made in other.decisions if made not in version.decisions)]
+    return _with(
         version,
-        outcome=twin.outcome,
-        detection=twin.detection,
-        screening=twin.screening,
-        summary=twin.summary,
-        canons=twin.canons,
-        settled_at=twin.settled_at,
+        _newest(judgements(version), judgements(other)),
+        other.canons,
+        decisions,
+        *_union(version.children, version.listed_at, other.children, other.listed_at),
     )
 
 
-def age(version: Version) -> datetime:
-    """When the judgement that counts was made."""
-    return max((timing.started_at for timing in version.timings), default=EARLIEST)
+def shared(state: SourceState) -> SourceState:
+    """The state with each content's judgements known to all its versions, and with the one that counts on top."""
+    by_content: dict[str, list[Version]] = {}
+    for version in state.versions:
+        if version.content is not None and version.erased_at is None:
+            by_content.setdefault(version.content.sha256, []).append(version)
+    pools: dict[str, Version] = {}
+    for content, versions in by_content.items():
+        if len(versions) > 1:
+            pool = versions[0]
+            for version in versions[1:]:
+                pool = joined(pool, version)
+            pools[content] = pool
+    found = []
+    for version in state.versions:
+        if version.content is not None and version.erased_at is None and version.content.sha256 in pools:
+            pool = pools[version.content.sha256]
+            own = [made for made in version.decisions if not made.findings]
+            about = [made for made in pool.decisions if made.findings]
+            known, canons = judgements(pool), pool.canons
+            version = _with(version, known, canons, [*about, *own], pool.children, pool.listed_at)
+        elif version.overruled or version.decisions:
+            version = _with(version, judgements(version), [], version.decisions)
+        found.append(version)
+    return msgspec.structs.replace(state, versions=found)
 
 
-def merged(known: Version, other: Version) -> Version:
-    """`known` with the results of `other`: the newer judgement counts, the canons of both are kept (rules 5 and 9)."""
-    borrowed = not known.timings
-    if known.outcome is Outcome.PENDING or (borrowed and not _was_decided(known.screening, other.screening)):
-        counts, canons = other, other.canons
-    else:
-        newer = not borrowed and age(other) > age(known) and not _was_decided(known.screening, other.screening)
-        counts, canons = (other if newer else known), _all(known.canons, other.canons, other.settled_at)
-    # Pending is left once and never entered again; the other outcomes change with a newer judgement.
-    assert counts.outcome is not Outcome.PENDING or known.outcome is Outcome.PENDING
+def judgements(version: Version) -> list[Judgement]:
+    """All judgements of a version, the one that counts last."""
+    screening = said(version)
+    if screening is None:
+        return list(version.others)
+    fingerprint = version.fingerprint
+    if not fingerprint and version.outcome is Outcome.READY and version.canons:
+        fingerprint = version.canons[-1].attempt.fingerprint  # of a state that was written before this was kept
+    return [
+        *version.others,
+        Judgement(
+            fingerprint=fingerprint,
+            detection=version.detection,
+            screening=screening,
+            summary=version.summary,
+            timings=version.timings,
+            settled_at=(version.found_at if version.overruled else version.settled_at) or EARLIEST,
+        ),
+    ]
+
+
+def said(version: Version) -> Screening | None:
+    """What the screen said of a version, whatever was decided since."""
+    return version.found if version.overruled else version.screening
+
+
+def digest(screening: Screening) -> str:
+    """Names what the screen found, so that a decision can refer to it."""
+    return hashlib.sha256(msgspec.json.encode(screening)).hexdigest()[:16]
+
+
+def overruled(version: Version, screening: Screening, since: datetime) -> Version:
+    """`version` with another verdict on top of what the screen said."""
     return msgspec.structs.replace(
-        known,
-        outcome=counts.outcome,
+        version,
+        outcome=screening.outcome,
+        screening=screening,
+        settled_at=since,
+        overruled=True,
+        found=said(version),
+        found_at=version.found_at if version.overruled else version.settled_at,
+    )
+
+
+def _age(judgement: Judgement) -> datetime:
+    return max((timing.started_at for timing in judgement.timings), default=EARLIEST)
+
+
+def _says_the_same(one: Judgement, other: Judgement) -> bool:
+    return (one.fingerprint, one.detection, one.screening, one.summary) == (
+        other.fingerprint,
+        other.detection,
+        other.screening,
+        other.summary,
+    )
+
+
+def _kept(version: Version, canons: list[CanonVersion]) -> bool:
+    known = {(canon.attempt.fingerprint, canon.payload.sha256) for canon in version.canons}
+    return all(
+        (canon.attempt.fingerprint, canon.payload.sha256) in known or canon.attempt.fingerprint in version.erased
+        for canon in canons
+    )
+
+
+def _newest(one: Iterable[Judgement], other: Iterable[Judgement]) -> list[Judgement]:
+    """Of each fingerprint the newest judgement."""
+    found: dict[str, Judgement] = {}
+    for judgement in (*one, *other):
+        before = found.get(judgement.fingerprint)
+        if before is None or _age(before) < _age(judgement):
+            found[judgement.fingerprint] = judgement
+    return list(found.values())
+
+
+def _with(
+    version: Version,
+    known: list[Judgement],
+    canons: list[CanonVersion],
+    decisions: list[Decided],
+    children: list[Child] | None = None,
+    listed_at: datetime | None = None,
+) -> Version:
+    """`version` with these judgements: the one that counts on top, its canon last, the others archived."""
+    if children is None:
+        children, listed_at = version.children, version.listed_at
+    version = msgspec.structs.replace(version, children=children, listed_at=listed_at, decisions=decisions)
+    if not known:
+        return version
+    decided = {id(judgement): _decided(judgement, decisions) for judgement in known}
+
+    def rank(judgement: Judgement) -> tuple[bool, datetime, str]:
+        made = decided[id(judgement)]
+        held = judgement.screening.outcome is Outcome.QUARANTINED and made is None
+        return not held, _age(judgement), judgement.fingerprint
+
+    *others, counts = sorted(known, key=rank)
+    version = msgspec.structs.replace(
+        version,
+        outcome=counts.screening.outcome,
+        fingerprint=counts.fingerprint,
         detection=counts.detection,
         screening=counts.screening,
         summary=counts.summary,
-        canons=canons,
-        timings=other.timings if borrowed else counts.timings,
-        settled_at=counts.settled_at,
+        timings=counts.timings,
+        settled_at=counts.settled_at if counts.settled_at != EARLIEST else None,
+        others=sorted(others, key=_age)[-KEEP_JUDGEMENTS:],
+        canons=_archived(version.canons, canons, counts),
+        overruled=False,
+        found=None,
+        found_at=None,
     )
+    made = decided[id(counts)]
+    if made is None:
+        return version
+    skipped = made.kind is DecisionKind.SKIP
+    screening = msgspec.structs.replace(
+        counts.screening,
+        outcome=Outcome.SKIPPED if skipped else Outcome.READY,
+        rule="decision" if skipped else None,
+        error=f"{made.kind.value} by {made.actor}: {made.reason}",
+    )
+    return overruled(version, screening, made.carried_out_at or made.decided_at)
 
 
-def _was_decided(known: Screening | None, other: Screening | None) -> bool:
-    """Whether a person decided otherwise on the very findings that `other` has: the decision stands."""
-    if known is None or other is None or known.outcome is other.outcome:
-        return False
-    return msgspec.structs.replace(known, outcome=other.outcome, rule=other.rule, error=other.error) == other
+def _decided(judgement: Judgement, decisions: list[Decided]) -> Decided | None:
+    """The decision that stands about these findings."""
+    if not decisions or judgement.screening.outcome is not Outcome.QUARANTINED:
+        return None
+    findings = digest(judgement.screening)
+    about = [made for made in decisions if made.findings == findings and made.kind in VERDICTS]
+    return about[-1] if about and about[-1].kind is not DecisionKind.UNDO else None
 
 
-def _all(one: list[CanonVersion], other: list[CanonVersion], now: datetime | None) -> list[CanonVersion]:
-    """The canons of both, one for each fingerprint, oldest first; all but the newest are archived."""
+def _archived(one: list[CanonVersion], other: list[CanonVersion], counts: Judgement) -> list[CanonVersion]:
+    """The canons of both, one for each fingerprint: that of the judgement that counts last, all others archived."""
     found: dict[str, CanonVersion] = {}
     for canon in (*one, *other):
         before = found.get(canon.attempt.fingerprint)
         if before is None or before.created_at < canon.created_at:
             found[canon.attempt.fingerprint] = canon
-    canons = sorted(found.values(), key=lambda canon: (canon.created_at, canon.attempt.fingerprint))
-    return (
-        [
-            *(msgspec.structs.replace(canon, archived_at=canon.archived_at or now) for canon in canons[:-1]),
-            msgspec.structs.replace(canons[-1], archived_at=None),
-        ]
-        if canons
-        else []
-    )
+    ours = counts.fingerprint
+    canons = sorted(found.values(), key=lambda c: (c.attempt.fingerprint == ours, c.created_at, c.attempt.fingerprint))
+    return [
+        msgspec.structs.replace(
+            canon, archived_at=canon.archived_at or counts.settled_at if number < len(canons) else None
+        )
+        for number, canon in enumerate(canons, 1)
+    ]
+
+
+def _children(version: Version, event: Screened) -> tuple[list[Child], datetime | None]:
+    """What a result adds to what is known of the children. A result that failed may not have looked for any."""
+    looked = bool(event.children) or event.screening.outcome is not Outcome.QUARANTINED
+    if not looked:
+        return version.children, version.listed_at
+    at = max((timing.started_at for timing in event.timings), default=version.manifest.ingested_at)
+    return _union(version.children, version.listed_at, event.children, at)
+
+
+def _union(
+    one: list[Child], one_at: datetime | None, other: list[Child], other_at: datetime | None
+) -> tuple[list[Child], datetime | None]:
+    """All children ever found in one content; those that the newer look did not find are gone."""
+    if other_at is None:
+        return one, one_at
+    if one_at is not None and {(c.source_id, c.path) for c in one if not c.gone} == {
+        (c.source_id, c.path) for c in other if not c.gone
+    }:
+        other_at = min(one_at, other_at)
+    if one_at is None or one_at < other_at:
+        newer, older, at = other, one, other_at
+    else:
+        newer, older, at = one, other, one_at
+    known = {child.source_id for child in newer}
+    gone = [msgspec.structs.replace(child, gone=True) for child in older if child.source_id not in known]
+    return [*newer, *gone], at

@@ -112,6 +112,7 @@ class LedgerStage:
             out.append(Outgoing("quarantine", event.key, self._quarantined(event, state, now)))
         if effects.release:
             out.append(Outgoing("quarantine", event.key, None, name="Quarantined"))
+        out += [Outgoing("decoded", event.key, decoded) for decoded in effects.extract]
         return out
 
     async def _canon(self, event: Incoming, state: SourceState, now: datetime) -> Canon:

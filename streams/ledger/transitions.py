@@ -14,25 +14,31 @@ from typing import Any
 import msgspec
 
 from streams.errors import CanonryError
+from streams.extract.registry import EXTRACTORS, named
 from streams.ledger.bounds import trimmed
 from streams.ledger.erasure import last_version, proofs, scrubbed
-from streams.ledger.judgement import borrowing, judged_by, merged
+from streams.ledger.judgement import VERDICTS, digest, joined, judged, said, shared
 from streams.ledger.timeline import (
     HeldUpdate,
     Life,
+    Order,
     derive,
     in_order,
     latest_place,
     latest_rights,
     lives_of,
+    order,
     version_at,
 )
 from streams.records import (
     Change,
     ChangeEvent,
+    Decided,
     Decision,
     DecisionKind,
+    Decoded,
     Deletion,
+    DocumentRef,
     Erasure,
     Lane,
     Operation,
@@ -70,6 +76,8 @@ class Arrived(msgspec.Struct, frozen=True):
 
 Event = Arrived | Screened | Decision
 
+KEEP_DECISIONS = 50
+
 
 class Effects(msgspec.Struct, kw_only=True):
     """What an event makes visible on the topics of consumers."""
@@ -79,9 +87,10 @@ class Effects(msgspec.Struct, kw_only=True):
     hold: bool = False  # quarantine gets the version `state.current`
     release: bool = False  # quarantine gets a null
     deletions: list[Deletion] = []
+    extract: list[Decoded] = []  # to be extracted once more
 
     def __bool__(self) -> bool:
-        return self.publish or self.withdraw or self.hold or self.release or bool(self.deletions)
+        return self.publish or self.withdraw or self.hold or self.release or bool(self.deletions or self.extract)
 
 
 def empty(source_id: str) -> SourceState:
@@ -105,7 +114,7 @@ def apply(
     changed = RULES[_kind(event)](before, event, now)
     if changed is before:
         return before, Effects()
-    after = derive(trimmed(scrubbed(_dated(before, changed, now, lane))), policy.held_update)
+    after = _dated(before, derive(trimmed(scrubbed(shared(changed))), policy.held_update), now, lane)
     return after, _difference(before, after)
 
 
@@ -145,30 +154,36 @@ def _failed(state: SourceState, event: Arrived, now: datetime) -> SourceState:
 def _change(state: SourceState, event: Arrived, now: datetime) -> SourceState:
     """Rules 3, 4 and 6: a move, new rights or a delete is a fact of its own; nothing is extracted."""
     operation, manifest = event.event.operation, event.event.manifest
-    if any(change.sequence == event.sequence for change in state.changes):
-        return state
-    # What counts is what stands before it in the log: a result may have opened a later version already.
-    life, earlier_lives = _life_at(state, event.sequence)
-    lives = any(version.sequence < event.sequence for version in life.versions)
-    if operation is Operation.DELETE and earlier_lives and not lives:
-        return _seen(state, event.sequence)  # deleted already
-    places = operation is Operation.MOVE or not any(v.sequence < event.sequence for v in state.versions)
-    rights = operation is Operation.ACL
     change = Change(
         operation=operation,
         sequence=event.sequence,
         at=manifest.ingested_at,
-        path=manifest.path if places else None,
-        file_name=manifest.file_name if places else None,
-        readers=manifest.readers if rights else None,
-        owner=manifest.owner if rights else None,
         actor=event.event.actor,
         reason=event.event.reason,
+        parent_order=manifest.parent_order,
     )
+    here = order(change)
+    if any(known.sequence == event.sequence or _from_the_same_parent(known, change) for known in state.changes):
+        return _seen(state, event.sequence)
+    # What counts is what stands before it: a result may have opened a later version already.
+    life, earlier_lives = _life_at(state, here)
+    lives = any(order(version) < here for version in life.versions)
+    if operation is Operation.DELETE and earlier_lives and not lives:
+        return _seen(state, event.sequence)  # deleted already
+    if operation is Operation.MOVE or not any(order(version) < here for version in state.versions):
+        change = msgspec.structs.replace(change, path=manifest.path, file_name=manifest.file_name)
+    if operation is Operation.ACL:
+        change = msgspec.structs.replace(change, readers=manifest.readers, owner=manifest.owner)
     return _seen(
         msgspec.structs.replace(state, changes=[*state.changes, change], source=state.source or manifest.source),
         event.sequence,
     )
+
+
+def _from_the_same_parent(known: Change, change: Change) -> bool:
+    """Whether two facts of a child are one event of its container, told twice."""
+    same = (known.operation, known.parent_order) == (change.operation, change.parent_order)
+    return same and bool(change.parent_order)
 
 
 def _result(state: SourceState, event: Screened, now: datetime) -> SourceState:
@@ -184,13 +199,13 @@ def _result(state: SourceState, event: Screened, now: datetime) -> SourceState:
     if target is None and document.sequence > state.high_water:
         # The stages were quicker than the ledger's own reading of raw-arrived: the result opens its version, and its
         # event, when it is read, says whether it stays (`_insert`).
-        return msgspec.structs.replace(state, versions=[*state.versions, merged(opened, judged_by(opened, event, now))])
+        return msgspec.structs.replace(state, versions=[*state.versions, judged(opened, event, now)])
     if target is None:
         target = _repeated_by(state, opened)  # its event said what this version says
     if target is None:
         return state  # of a version that was trimmed
-    judged = merged(target, judged_by(target, event, now))
-    return state if judged == target else _replace(state, judged)
+    after = judged(target, event, now)
+    return state if after is target or after == target else _replace(state, after)
 
 
 def _decision(state: SourceState, event: Decision, now: datetime) -> SourceState:
@@ -198,32 +213,73 @@ def _decision(state: SourceState, event: Decision, now: datetime) -> SourceState
     if event.kind is DecisionKind.ERASE:
         return _erase(state, event)
     target = version_at(state, event.sequence)
-    note = f"{event.kind.value} by {event.actor}: {event.reason}"
-    if target is not None and target.screening is not None and target.screening.error == note:
+    made = Decided(
+        kind=event.kind,
+        tool=event.tool,
+        actor=event.actor,
+        reason=event.reason,
+        decided_at=event.decided_at,
+        carried_out_at=now,
+        seen=state.high_water,
+    )
+    if target is not None and any(_same_decision(made, known) for known in target.decisions):
         return state  # carried out already
     if target is None or state.current != event.sequence:
         raise DecisionRefused(f"{event.source_id}: version {event.sequence.offset} is not the current one (any more).")
-    wanted = {DecisionKind.ACCEPT: Outcome.READY, DecisionKind.SKIP: Outcome.SKIPPED}.get(event.kind)
-    if wanted is None:
-        raise DecisionRefused(f"{event.source_id}: the decision {event.kind.value!r} can't be carried out yet.")
-    if target.outcome is wanted:
-        return state
-    if target.outcome is not Outcome.QUARANTINED:
-        raise DecisionRefused(f"{event.source_id}: it is {target.outcome.value}, not quarantined.")
-    if wanted is Outcome.READY and not target.canons:
-        raise DecisionRefused(f"{event.source_id}: there is no text to accept.")
-    screening = target.screening or Screening(outcome=wanted)
-    return _replace(
-        state,
-        msgspec.structs.replace(
-            target,
-            outcome=wanted,
-            screening=msgspec.structs.replace(
-                screening, outcome=wanted, rule="decision" if wanted is Outcome.SKIPPED else None, error=note
-            ),
-            settled_at=now,
-        ),
+    if event.kind in VERDICTS:
+        made = _verdict(state, target, made)
+    elif event.kind is DecisionKind.RE_EXTRACT:
+        _require_extractable(state, target, event)
+    else:
+        raise DecisionRefused(
+            f"{event.source_id}: the decision {event.kind.value!r} can't be carried out: no stage does it yet.",
+            remedy="Extract it again with another tool, accept it as it is, or skip it.",
+        )
+    return _replace(state, msgspec.structs.replace(target, decisions=[*target.decisions, made][-KEEP_DECISIONS:]))
+
+
+def _same_decision(one: Decided, other: Decided) -> bool:
+    return (one.kind, one.tool, one.actor, one.reason, one.decided_at) == (
+        other.kind,
+        other.tool,
+        other.actor,
+        other.reason,
+        other.decided_at,
     )
+
+
+def _verdict(state: SourceState, target: Version, made: Decided) -> Decided:
+    """The decision with the findings that it is about. Raises DecisionRefused."""
+    screening = said(target)
+    wanted = {DecisionKind.ACCEPT: Outcome.READY, DecisionKind.SKIP: Outcome.SKIPPED}.get(made.kind)
+    if wanted is None and not (target.overruled and screening is not None):
+        raise DecisionRefused(f"{state.source_id}: there is no decision about it to undo.")
+    if wanted is not None and target.outcome is not Outcome.QUARANTINED:
+        raise DecisionRefused(f"{state.source_id}: it is {target.outcome.value}, not quarantined.")
+    if wanted is Outcome.READY and not target.canons:
+        raise DecisionRefused(
+            f"{state.source_id}: there is no text to accept.", remedy="Extract it again with another tool, or skip it."
+        )
+    assert screening is not None  # what is held was judged
+    return msgspec.structs.replace(made, findings=digest(screening))
+
+
+def _require_extractable(state: SourceState, target: Version, event: Decision) -> None:
+    """Whether a version can be sent to an extractor again. Raises DecisionRefused."""
+    if target.content is None:
+        raise DecisionRefused(
+            f"{state.source_id}: its source never delivered the bytes.", remedy="Have the source read it again."
+        )
+    if target.detection is None:
+        raise DecisionRefused(
+            f"{state.source_id}: nobody has found out yet what its bytes are.",
+            remedy="Decide again when `canonry doc` shows its format, or replay the stage decode.",
+        )
+    if event.tool is not None and named(event.tool) is None:
+        tools = ", ".join(spec.name for spec in EXTRACTORS)
+        raise DecisionRefused(
+            f"{state.source_id}: no extractor is called {event.tool!r}.", remedy=f"Take one of {tools}."
+        )
 
 
 def _erase(state: SourceState, event: Decision) -> SourceState:
@@ -282,21 +338,22 @@ def _seen(state: SourceState, sequence: Sequence) -> SourceState:
     return msgspec.structs.replace(state, high_water=sequence)
 
 
-def _life_at(state: SourceState, sequence: Sequence) -> tuple[Life, bool]:
-    """The life that a fact of this sequence falls into, and whether a delete stands before it."""
+def _life_at(state: SourceState, here: Order) -> tuple[Life, bool]:
+    """The life that a fact of this place falls into, and whether a delete stands before it."""
     lives = lives_of(state.versions, state.changes)
     for index, life in enumerate(lives):
-        if life.deleted is None or sequence < life.deleted.sequence:
+        if life.deleted is None or here < order(life.deleted):
             return life, index > 0
     raise AssertionError("the last life has no end")
 
 
 def _repeated_by(state: SourceState, version: Version) -> Version | None:
     """The version that `version` says once more, if it does: the one right before it in the order of its life."""
-    life, _ = _life_at(state, version.sequence)
-    order = in_order([*(known for known in life.versions if known.sequence < version.sequence), version])
-    place = order.index(version)
-    return order[place - 1] if place and _says_the_same(order[place - 1], version) else None
+    here = order(version)
+    life, _ = _life_at(state, here)
+    known = in_order([*(known for known in life.versions if order(known) < here), version])
+    place = known.index(version)
+    return known[place - 1] if place and _says_the_same(known[place - 1], version) else None
 
 
 def _insert(state: SourceState, version: Version) -> SourceState:
@@ -308,14 +365,11 @@ def _insert(state: SourceState, version: Version) -> SourceState:
     before = _repeated_by(msgspec.structs.replace(state, versions=others), version)
     if before is not None:
         if known is not None:  # a result came before its event and opened a version that is none
-            judged = merged(before, known)
-            others = [judged if other is before else other for other in others]
+            others = [joined(other, known) if other is before else other for other in others]
             state = msgspec.structs.replace(state, versions=others)
         return _repeated(state, version)
     if known is not None:
         return _seen(state, version.sequence)
-    if version.outcome is Outcome.PENDING:
-        version = borrowing(version, state.versions)
     return _seen(msgspec.structs.replace(state, versions=[*state.versions, version]), version.sequence)
 
 
@@ -333,8 +387,8 @@ def _repeated(state: SourceState, version: Version) -> SourceState:
     manifest = version.manifest
     if any(change.sequence == version.sequence for change in state.changes):
         return state
-    path, _, _ = latest_place(state, before=version.sequence)
-    if (manifest.path, (manifest.readers, manifest.owner)) == (path, latest_rights(state, before=version.sequence)):
+    path, _, _ = latest_place(state, before=order(version))
+    if (manifest.path, (manifest.readers, manifest.owner)) == (path, latest_rights(state, before=order(version))):
         return _seen(state, version.sequence)
     change = Change(
         operation=Operation.UPSERT,
@@ -344,6 +398,7 @@ def _repeated(state: SourceState, version: Version) -> SourceState:
         file_name=manifest.file_name,
         readers=manifest.readers,
         owner=manifest.owner,
+        parent_order=manifest.parent_order,
     )
     return _seen(msgspec.structs.replace(state, changes=[*state.changes, change]), version.sequence)
 
@@ -411,7 +466,32 @@ def _difference(before: SourceState, after: SourceState) -> Effects:
         if change.operation is Operation.DELETE and change.sequence not in known and last_version(after, change)
     ]
     effects.deletions += proofs(before, after)
+    effects.extract = _extractions(before, after)
     return effects
+
+
+def _extractions(before: SourceState, after: SourceState) -> list[Decoded]:
+    """What newly made decisions send to an extractor again, as decode would."""
+    found = []
+    for version in after.versions:
+        asked = [made for made in version.decisions if made.kind is DecisionKind.RE_EXTRACT]
+        if not asked or version.content is None:
+            continue
+        known = version_at(before, version.sequence)
+        document = DocumentRef(
+            source_id=after.source_id, sequence=version.sequence, content=version.content, manifest=version.manifest
+        )
+        found += [
+            Decoded(
+                document=document,
+                detection=version.detection,
+                tool=made.tool,
+                children=[child for child in version.children if not child.gone],
+            )
+            for made in asked
+            if known is None or made not in known.decisions
+        ]
+    return found
 
 
 def _deletion(state: SourceState, change: Change) -> Deletion:

@@ -325,6 +325,7 @@ class Decided(Record, frozen=True, kw_only=True):
     actor: str
     reason: str
     decided_at: datetime
+    carried_out_at: datetime | None = None
     findings: str = ""  # digest of what the screen had found, for a decision about that; empty: about a conflict
     seen: Sequence | None = None  # the newest event that was known then
 
@@ -364,6 +365,7 @@ class Version(Record, frozen=True, kw_only=True):
     contested: bool = False  # another source claims the document with other content (rule 8)
     overruled: bool = False  # a decision or a conflict speaks in `screening`; what the screen said stands in `found`
     found: Screening | None = None
+    found_at: datetime | None = None  # when the screen had said it; `settled_at` is when that was overruled
     children: list[Child] = []
     listed_at: datetime | None = None  # when its children were last looked for; null: not yet
     erased_at: datetime | None = None  # its text was erased; null: it is kept

@@ -74,6 +74,7 @@ class ExtractArgs(msgspec.Struct, frozen=True, kw_only=True):
     detection: Detection
     language_hint: str | None = None
     max_pages: int
+    tool: str | None = None  # the extractor that a decision named
 
 
 class ScreenArgs(msgspec.Struct, frozen=True, kw_only=True):
@@ -132,7 +133,7 @@ def run_extract(args: ExtractArgs) -> CanonBody:
         language_hint=args.language_hint,
         max_pages=args.max_pages,
     )
-    return extract(request, content_hash=args.content_hash)
+    return extract(request, content_hash=args.content_hash, tool=args.tool)
 
 
 def run_screen(body: CanonBody, args: ScreenArgs) -> ScreenAnswer:

@@ -190,7 +190,7 @@ class ExtractStage(_Stage):
             return self._extracted(event, decoded, failure=decoded.failure or _unknown_format())
         started, clock = datetime.now(UTC), time.perf_counter()
         content = decoded.document.content
-        spec = plan(decoded.detection)
+        spec = plan(decoded.detection, decoded.tool)
         if spec is None:
             return self._extracted(event, decoded, failure=_unknown_format(decoded.detection.media_type))
         key = canon_key(content.sha256, fingerprint(spec, decoded.detection))
@@ -221,6 +221,7 @@ class ExtractStage(_Stage):
                 detection=detection,
                 language_hint=decoded.document.manifest.language_hint,
                 max_pages=self._settings.limits.max_pages,
+                tool=decoded.tool,
             )
             attempt, body, _ = await with_attempts(
                 self._settings.worker.max_attempts, lambda: self._slots.run("extract", args, Attempt)
@@ -274,6 +275,7 @@ class ExtractStage(_Stage):
             attempt=attempt,
             failure=failure,
             timings=[*decoded.timings, *([timing] if timing else [])],
+            children=decoded.children,
         )
         return Outputs(first=[Outgoing("extracted", event.key, record)])
 
@@ -308,6 +310,7 @@ class ScreenStage(_Stage):
             summary=answer.summary,
             screening=answer.screening,
             timings=[*extracted.timings, self._timing(started, time.perf_counter() - clock)],
+            children=extracted.children,
         )
         return Outputs(first=[Outgoing("screened", event.key, record)])
 
@@ -325,6 +328,7 @@ class ScreenStage(_Stage):
             screening=failed(failure),
             # The time of a judgement says which of two is the newer one, so it is never missing.
             timings=[*extracted.timings, self._timing(datetime.now(UTC), 0.0)],
+            children=extracted.children,
         )
         return Outputs(first=[Outgoing("screened", event.key, record)])
 

@@ -16,6 +16,7 @@ from streams.records import (
     Content,
     Decision,
     DecisionKind,
+    Decoded,
     Deletion,
     Detection,
     DocumentRef,
@@ -161,6 +162,7 @@ class Ledger:
         self.canon: Any = None  # what canon-ready says, None after a null
         self.held: Any = None
         self.deletions: list[Deletion] = []
+        self.extractions: list[Decoded] = []  # what was sent to an extractor again
         self.visible: list[str] = []  # everything that became visible, in its order
         self._clock = 0
 
@@ -180,6 +182,7 @@ class Ledger:
             if effects.release:
                 self.held = None
             self.deletions += effects.deletions
+            self.extractions += effects.extract
             self.visible += [name for name in ("publish", "withdraw", "hold", "release") if getattr(effects, name)] + [
                 "deletion"
             ] * len(effects.deletions)
@@ -224,6 +227,9 @@ def without_times(state: SourceState) -> SourceState:
                 version,
                 timings=[],
                 settled_at=None,
+                found_at=None,
+                listed_at=NOW if version.listed_at else None,
+                others=[msgspec.structs.replace(o, timings=[], settled_at=NOW) for o in version.others],
                 ready_at=None,
                 canons=[
                     msgspec.structs.replace(c, created_at=NOW, archived_at=NOW if c.archived_at else None)

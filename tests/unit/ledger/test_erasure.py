@@ -28,7 +28,8 @@ def test_the_text_goes_and_the_facts_stay() -> None:
     assert ledger.state.status is Status.DELETED
     for offset, content, outcome in ((0, "A", Outcome.READY), (1, "B", Outcome.QUARANTINED)):
         version = ledger.version(offset)
-        assert (version.canons, version.others, version.summary) == ([], [], None)
+        assert (version.canons, version.summary) == ([], None)
+        assert all(other.summary is None for other in version.others)
         assert version.erased_at == NOW
         assert version.content is not None
         assert (version.content.sha256, version.outcome) == (sha(content), outcome)
@@ -59,7 +60,8 @@ def test_redelivery_changes_nothing() -> None:
     ledger = erased_document()
     before, seen = ledger.state, len(ledger.visible)
     first = up(0, "A")
-    ledger.take(decision(1, ERASE, "the person asked for it"), first, result(first), delete(2), result(up(1, "B")))
+    ledger.take(decision(1, ERASE, "the person asked for it"), first, result(first), delete(2))
+    ledger.take(result(up(1, "B"), Outcome.QUARANTINED))
     ledger.take(decision(2, ERASE, "somebody else asks, too"))
     assert (ledger.state, len(ledger.visible)) == (before, seen)
 

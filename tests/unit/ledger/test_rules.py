@@ -314,7 +314,7 @@ def test_rule_10_a_decision_that_does_not_fit_is_refused() -> None:
         with pytest.raises(DecisionRefused):
             ledger.take(decision(offset, kind))
     with pytest.raises(DecisionRefused, match="can't be carried out"):
-        ledger.take(decision(1, DecisionKind.RE_EXTRACT))
+        ledger.take(decision(1, DecisionKind.RECOGNIZE))
     assert ledger.state == before
 
 
