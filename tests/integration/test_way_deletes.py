@@ -21,7 +21,7 @@ from streams.consumers.sdk import CanonConsumer, Delete
 from streams.log.client import connection, end_offsets
 from streams.log.publisher import Published, Publisher
 from streams.log.topics import apply_topics
-from streams.ops.lag import lag
+from streams.ops.lag import lag, our_groups
 from streams.records import (
     ChangeEvent,
     Content,
