@@ -70,6 +70,60 @@ async def test_work_that_runs_through_a_rebalance_is_published_once(settings: Se
     assert await published(settings) == ids
 
 
+@pytest.mark.parametrize("keeps_state", [False, True])
+async def test_a_second_worker_that_leaves_in_the_middle_of_a_document_changes_nothing(
+    settings: Settings, keeps_state: bool
+) -> None:
+    """Jobs begun before it came are still running when their events come back from it."""
+    ids = await one_event_in_each_partition(settings)
+    first, second = Probe(), Probe()
+    first.keeps_state = second.keeps_state = keeps_state
+    gates = asyncio.Event(), asyncio.Event()
+    first.slow, second.slow = dict.fromkeys(ids, gates[0]), dict.fromkeys(ids, gates[1])
+    async with stage_app(settings, first) as one:
+        await until(lambda: len(first.began) == 8)
+        async with stage_app(settings, second, drain_s=0.1) as two:
+            await until(lambda: len(second.began) == 4, what="the moved events")
+            assert [await committed(settings, "probe", "raw-arrived", n) for n in PARTITIONS] == [None] * 8
+        assert (two.done, second.ended, await published(settings)) == (0, [], [])
+        await until(lambda: len(one.assigned) == 8, what="all partitions again")
+        await until(
+            lambda: (
+                len(one._running) == 8
+                and all(job.generation == one.app.consumer_generation_id for job in one._running.values())
+            ),
+            what="all events, in the new generation",
+        )
+        gates[0].set()
+        await until_async(lambda: all_committed(settings), what="all committed")
+        assert one.done == 8
+        assert (one.failure, two.failure) == (None, None)
+        assert one.active == 0
+    assert await published(settings) == ids
+    if not keeps_state:
+        assert sorted(first.began) == ids  # attached, not done again
+
+
+async def test_a_hand_over_that_takes_long_costs_no_membership(settings: Settings) -> None:
+    """aiokafka leaves the group, for ever, when no poll has come for as long as `broker_max_poll_interval` says."""
+    one_at_a_time = settings.model_copy(update={"worker": settings.worker.model_copy(update={"in_flight": 1})})
+    ids = [f"share:{n}" for n in range(480)]  # every partition's buffer is full, so that Faust polls no more
+    for partition in PARTITIONS:
+        await publish(settings, "raw-arrived", map(upsert, ids[partition::8]), partition)
+    probe = Probe()
+    gate = asyncio.Event()
+    probe.slow = dict.fromkeys(ids, gate)
+    async with stage_app(one_at_a_time, probe) as app:
+        await until(lambda: len(probe.began) == 1)
+        generation = app.app.consumer_generation_id
+        consumer = app.app.consumer._thread._consumer
+        await until(lambda: consumer._subscription.fetcher_idle_time > 4, what="time without a poll")
+        assert consumer._coordinator._max_poll_interval > 7 * 86400  # no document takes as long
+        gate.set()
+        await until(lambda: app.done == len(ids), 60, "all documents")
+        assert app.app.consumer_generation_id == generation
+
+
 def first_keeps(app: StageApp, ids: list[str]) -> list[str]:
     return [ids[partition] for _, partition in app.assigned]
 
