@@ -33,6 +33,7 @@ from typing import BinaryIO
 
 from streams.blobs.store import (
     CHUNK_BYTES,
+    KINDS_WITH_NAME,
     Found,
     Key,
     Stored,
@@ -131,6 +132,25 @@ class DirectoryStore:
                 target.unlink(missing_ok=True)
             self._sync_dir(path.parent)
             return True
+
+    def erase(self, content_hash: str) -> list[str]:
+        original = original_key(content_hash)
+        erased = []
+        with self._errors("written to"):
+            self._require_root()
+            for kind in sorted(KINDS_WITH_NAME):
+                folder = self._path(Key(kind, content_hash, "any")).parent
+                if not folder.is_dir():
+                    continue
+                # Claims first, then bytes: at no time does a claim lead to nothing.
+                names = [name for name in os.listdir(folder) if name.startswith(f"{content_hash}.")]
+                for name in sorted(names, key=lambda name: (name.count("."), name)):
+                    (folder / name).unlink(missing_ok=True)
+                    if name.count(".") == 1:
+                        erased.append(f"{kind}/{content_hash}/{name.partition('.')[2]}")
+                if names:
+                    self._sync_dir(folder)
+        return [*erased, original] if self.delete(original) else erased
 
     # --- reading -------------------------------------------------------------------------------------------------
 

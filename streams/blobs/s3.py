@@ -25,6 +25,7 @@ from urllib3.exceptions import HTTPError
 
 from streams.blobs.store import (
     CHUNK_BYTES,
+    KINDS_WITH_NAME,
     Found,
     Key,
     Stored,
@@ -160,6 +161,16 @@ class S3Store:
         with self._errors(key):
             self._minio.remove_object(self._bucket, key)
         return True
+
+    def erase(self, content_hash: str) -> list[str]:
+        original = original_key(content_hash)
+        erased = []
+        for kind in sorted(KINDS_WITH_NAME):
+            prefix = f"{kind}/{content_hash}/"
+            with self._errors(prefix):
+                keys = [str(o.object_name) for o in self._minio.list_objects(self._bucket, prefix, recursive=True)]
+            erased += [key for key in keys if self.delete(key)]
+        return [*erased, original] if self.delete(original) else erased
 
     def _put(self, key: str, data: BinaryIO, size: int, sha256: str) -> bool:
         self._prepare()

@@ -15,7 +15,7 @@ CHUNK_BYTES = 1 << 20
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,127}")
-_KINDS_WITH_NAME = frozenset({"canons", "pages"})
+KINDS_WITH_NAME = frozenset({"canons", "pages"})
 
 
 class BlobKeyInvalid(BlobNotFound):
@@ -108,6 +108,14 @@ class BlobStore(Protocol):
         """Erases what is stored under `key`; False when nothing was. A deliberate act of the ledger alone."""
         ...
 
+    def erase(self, content_hash: str) -> list[str]:
+        """Erases all that is stored of one content: canons and pages, whatever writers left behind, the original last.
+
+        Returns:
+            The keys of what was there; empty when nothing was.
+        """
+        ...
+
     def check(self) -> None:
         """Proves that the store can be written to.
 
@@ -143,7 +151,7 @@ def parse_key(key: str) -> Key:
     if _SHA256.fullmatch(sha256):
         if kind == "originals" and not slash:
             return Key(kind, sha256, None)
-        if kind in _KINDS_WITH_NAME and _NAME.fullmatch(name):
+        if kind in KINDS_WITH_NAME and _NAME.fullmatch(name):
             return Key(kind, sha256, name)
     raise BlobKeyInvalid(f"{key[:200]!r} is no key of the blob store.")
 

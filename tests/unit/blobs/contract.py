@@ -112,6 +112,19 @@ class BlobStoreContract:
         assert store.delete(original_key(stored.sha256))
         assert not store.exists(original_key(stored.sha256))
 
+    def test_erasing_a_content_takes_all_of_it_and_nothing_else(self, store: BlobStore) -> None:
+        content, other = store.put_file(io.BytesIO(b"to be erased")), store.put_file(io.BytesIO(b"to be kept"))
+        mine = [canon_key(content.sha256, "fp-1"), canon_key(content.sha256, "fp-2"), f"pages/{content.sha256}/1"]
+        others = [canon_key(other.sha256, "fp-1"), f"pages/{other.sha256}/1"]
+        for key in (*mine, *others):
+            store.put(key, b"text")
+        assert store.erase(content.sha256) == [*mine, original_key(content.sha256)]
+        assert not any(store.exists(key) for key in (*mine, original_key(content.sha256)))
+        assert all(store.exists(key) for key in (*others, original_key(other.sha256)))
+        assert store.erase(content.sha256) == []
+        assert store.put(mine[0], b"text again")
+        assert store.erase(content.sha256) == [mine[0]]
+
     @pytest.mark.parametrize(
         "key",
         [

@@ -236,3 +236,13 @@ def test_directory_without_rights(store: DirectoryStore, root: Path) -> None:
 def test_missing_is_told_apart_from_a_vanished_store(store: DirectoryStore) -> None:
     with pytest.raises(BlobNotFound):
         store.get(original_key(CONTENT), sha256=CONTENT)
+
+
+def test_erasing_takes_what_a_crash_left_without_a_name(store: DirectoryStore, root: Path) -> None:
+    key = canon_key(CONTENT, "fp")
+    store.put(key, b"text")
+    claim = root / "canons" / CONTENT[:2] / f"{CONTENT}.fp"
+    claim.unlink()  # as if the writer had died before it
+    assert [path.read_bytes() for path in claim.parent.iterdir()] == [b"text"]
+    store.erase(CONTENT)
+    assert list(claim.parent.iterdir()) == []
