@@ -126,6 +126,16 @@ class FreshnessSettings(Section):
         return self.group_slo_s or min(promised, default=300.0)
 
 
+class LedgerSettings(Section):
+    """How versions are told apart."""
+
+    conflict_window_s: float = Field(
+        default=86_400,
+        ge=0,
+        description="two sources that claim one document with different contents within this time are in conflict",
+    )
+
+
 class ScreenSettings(Section):
     """The policy of the screen; see `streams.screen.policy`."""
 
@@ -148,6 +158,7 @@ class Settings(BaseSettings):
     worker: WorkerSettings = Field(default_factory=WorkerSettings)
     limits: LimitSettings = LimitSettings()
     screen: ScreenSettings = ScreenSettings()
+    ledger: LedgerSettings = LedgerSettings()
     freshness: FreshnessSettings = FreshnessSettings()
     sources: dict[str, SourceSettings] = Field(default_factory=dict)
     catalog_url: str = Field(default="", description="SQLAlchemy URL; default: SQLite in data_dir")

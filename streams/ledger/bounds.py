@@ -19,8 +19,8 @@ SMALL = 8
 def trimmed(state: SourceState) -> SourceState:
     """The state without its oldest facts, as many as its bounds ask for.
 
-    Kept whatever its age: the version that is current, the one that consumers see, the newest place, the newest rights,
-    and every delete that parts versions that are kept.
+    Kept whatever its age: the version that is current, the one that consumers see, each source's newest claim, the
+    newest place, the newest rights, and every delete that parts versions that are kept.
     """
     if len(state.versions) > KEEP_VERSIONS or len(state.changes) > KEEP_CHANGES:
         state = _newest(state, KEEP_VERSIONS, KEEP_CHANGES)
@@ -38,7 +38,8 @@ def _too_large(state: SourceState) -> bool:
 
 def _newest(state: SourceState, versions: int, changes: int) -> SourceState:
     by_age = sorted(state.versions, key=order)
-    always = {state.current, state.published, *(version.sequence for version in by_age[-versions:])}
+    claims = {version.manifest.source: version.sequence for version in by_age}
+    always = {state.current, state.published, *claims.values(), *(version.sequence for version in by_age[-versions:])}
     kept = [version for version in by_age if version.sequence in always]
     return msgspec.structs.replace(state, versions=kept, changes=_needed(state, kept, changes))
 

@@ -183,6 +183,10 @@ def _with(
         children, listed_at = version.children, version.listed_at
     version = msgspec.structs.replace(version, children=children, listed_at=listed_at, decisions=decisions)
     if not known:
+        if version.overruled:  # by a conflict, before anything was known of it
+            version = msgspec.structs.replace(
+                version, outcome=Outcome.PENDING, screening=None, settled_at=None, overruled=False
+            )
         return version
     decided = {id(judgement): _decided(judgement, decisions) for judgement in known}
 

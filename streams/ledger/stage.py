@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from streams.blobs import BlobStore
 from streams.errors import BlobCorrupt, BlobNotFound
@@ -44,6 +44,7 @@ class LedgerStage:
         self, settings: Settings, store: BlobStore, states: StateStore, metrics: Metrics | None = None
     ) -> None:
         self._settings = settings
+        self._ranks = {name: known.rank for name, known in settings.sources.items() if known.rank is not None}
         self._metrics = metrics or Metrics()
         self._store = store
         self._states = states
@@ -100,7 +101,11 @@ class LedgerStage:
             name = record.document.manifest.source
         else:
             name = event.key.split(":", 1)[0]
-        return Policy(held_update=self._settings.sources.get(name, UNREGISTERED).held_update)
+        return Policy(
+            held_update=self._settings.sources.get(name, UNREGISTERED).held_update,
+            ranks=self._ranks,
+            conflict_window=timedelta(seconds=self._settings.ledger.conflict_window_s),
+        )
 
     async def _effects(self, event: Incoming, state: SourceState, effects: Effects, now: datetime) -> list[Outgoing]:
         out: list[Outgoing] = []

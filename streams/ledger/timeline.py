@@ -13,7 +13,7 @@ from typing import Literal
 
 import msgspec
 
-from streams.records import Change, Operation, Outcome, Sequence, SourceState, Status, Version
+from streams.records import Change, Operation, Outcome, Sequence, SourceState, Version
 
 HeldUpdate = Literal["serve_stale", "withdraw"]
 EARLIEST = datetime.min.replace(tzinfo=UTC)
@@ -75,64 +75,6 @@ def in_order(versions: list[Version]) -> list[Version]:
 def version_at(state: SourceState, sequence: Sequence | None) -> Version | None:
     """The version with this sequence."""
     return next((version for version in state.versions if version.sequence == sequence), None)
-
-
-def derive(state: SourceState, held_update: HeldUpdate) -> SourceState:
-    """Fills in everything that follows from the facts of `state`."""
-    lives = lives_of(state.versions, state.changes)
-    versions: list[Version] = []
-    floor = EARLIEST
-    for life in lives:
-        found = _intervals(life, floor)
-        versions += found
-        floor = max(floor, found[-1].valid_to or floor) if found else floor
-    last = lives[-1]
-    deleted = not last.versions and any(life.deleted is not None for life in lives)
-    current = last.versions[-1] if last.versions else None
-    published, stale = published_of(last.versions, held_update)
-    path, file_name, source = latest_place(state)
-    readers, owner = latest_rights(state)
-    return msgspec.structs.replace(
-        state,
-        status=Status.DELETED if deleted else Status.LIVE,
-        versions=sorted(versions, key=order),
-        changes=sorted(state.changes, key=order),
-        current=current.sequence if current else None,
-        published=published.sequence if published else None,
-        stale=stale,
-        path=path,
-        file_name=file_name,
-        source=source,
-        readers=readers,
-        owner=owner,
-        parent_source_id=current.manifest.parent_source_id if current else state.parent_source_id,
-    )
-
-
-def _intervals(life: Life, floor: datetime) -> list[Version]:
-    """No two versions are valid at once. `floor` is the end of the life before.
-
-    A revision that was delivered late began after its follower did: its interval is empty, and the follower's stays.
-    """
-    found: list[Version] = []
-    begins = [max(version.manifest.ingested_at, floor) for version in life.versions]
-    for index in range(len(begins) - 2, -1, -1):
-        begins[index] = min(begins[index], begins[index + 1])
-    for index, version in enumerate(life.versions):
-        follower = life.versions[index + 1] if index + 1 < len(life.versions) else None
-        if follower is not None:
-            end: datetime | None = begins[index + 1]
-        else:
-            end = max(life.deleted.at, begins[index]) if life.deleted is not None else None
-        found.append(
-            msgspec.structs.replace(
-                version,
-                valid_from=begins[index],
-                valid_to=end,
-                superseded_by=follower.sequence if follower is not None else None,
-            )
-        )
-    return found
 
 
 def published_of(versions: list[Version], held_update: HeldUpdate) -> tuple[Version | None, bool]:

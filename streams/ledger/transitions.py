@@ -16,13 +16,14 @@ import msgspec
 from streams.errors import CanonryError
 from streams.extract.registry import EXTRACTORS, named
 from streams.ledger.bounds import trimmed
+from streams.ledger.conflicts import verdict
+from streams.ledger.derivation import derive
 from streams.ledger.erasure import last_version, proofs, scrubbed
 from streams.ledger.judgement import VERDICTS, digest, joined, judged, said, shared
+from streams.ledger.policy import Policy
 from streams.ledger.timeline import (
-    HeldUpdate,
     Life,
     Order,
-    derive,
     in_order,
     latest_place,
     latest_rights,
@@ -59,12 +60,6 @@ class DecisionRefused(CanonryError):
 
     code = "decision_refused"
     remedy = "Look at the document with `canonry doc` and decide again."
-
-
-class Policy(msgspec.Struct, frozen=True):
-    """What a source's settings say to the ledger."""
-
-    held_update: HeldUpdate = "serve_stale"
 
 
 class Arrived(msgspec.Struct, frozen=True):
@@ -114,7 +109,7 @@ def apply(
     changed = RULES[_kind(event)](before, event, now)
     if changed is before:
         return before, Effects()
-    after = _dated(before, derive(trimmed(scrubbed(shared(changed))), policy.held_update), now, lane)
+    after = _dated(before, derive(trimmed(scrubbed(shared(changed))), policy), now, lane)
     return after, _difference(before, after)
 
 
@@ -209,7 +204,7 @@ def _result(state: SourceState, event: Screened, now: datetime) -> SourceState:
 
 
 def _decision(state: SourceState, event: Decision, now: datetime) -> SourceState:
-    """Rule 10: a person ends what the screen could not; only the current, held version can be decided."""
+    """Rules 8 and 10: a person ends what the screen or the ranks could not; only what is held now can be decided."""
     if event.kind is DecisionKind.ERASE:
         return _erase(state, event)
     target = version_at(state, event.sequence)
@@ -224,9 +219,12 @@ def _decision(state: SourceState, event: Decision, now: datetime) -> SourceState
     )
     if target is not None and any(_same_decision(made, known) for known in target.decisions):
         return state  # carried out already
-    if target is None or state.current != event.sequence:
+    claim = target is not None and event.kind in VERDICTS and _is_claim(state, target, event.kind)
+    if target is None or (state.current != event.sequence and not claim):
         raise DecisionRefused(f"{event.source_id}: version {event.sequence.offset} is not the current one (any more).")
-    if event.kind in VERDICTS:
+    if claim:
+        pass  # it is about the conflict, whatever the screen says of the text
+    elif event.kind in VERDICTS:
         made = _verdict(state, target, made)
     elif event.kind is DecisionKind.RE_EXTRACT:
         _require_extractable(state, target, event)
@@ -246,6 +244,13 @@ def _same_decision(one: Decided, other: Decided) -> bool:
         other.reason,
         other.decided_at,
     )
+
+
+def _is_claim(state: SourceState, target: Version, kind: DecisionKind) -> bool:
+    """Whether a verdict is about the conflict that this version is in, or was in."""
+    if kind is not DecisionKind.UNDO:
+        return target.contested
+    return verdict(target) is not None and target in lives_of(state.versions, state.changes)[-1].versions
 
 
 def _verdict(state: SourceState, target: Version, made: Decided) -> Decided:

@@ -13,7 +13,7 @@ from streams.extract.registry import EXTRACTORS, plan
 from streams.ledger.transitions import DecisionRefused
 from streams.records import Decision, DecisionKind, Detection, Outcome, Screened
 from streams.records.codec import decode, encode
-from tests.unit.ledger.make import ID, NOW, Ledger, broken, delete, result, seq, up, without_times
+from tests.unit.ledger.make import ID, NOW, Ledger, broken, delete, held_of, result, seq, up, without_times
 
 ACCEPT, SKIP, UNDO = DecisionKind.ACCEPT, DecisionKind.SKIP, DecisionKind.UNDO
 
@@ -84,7 +84,7 @@ def test_an_undone_decision_leaves_the_version_held_as_it_was(kind: DecisionKind
     before = ledger.take(first, result(first, Outcome.QUARANTINED))
     story = [decide(0, kind, minute=1), decide(0, UNDO, minute=2)]
     ledger.take(story[0])
-    assert ledger.held is None
+    assert held_of(ledger.state) is None
     ledger.take(story[1])
     version = ledger.version(0)
     assert (version.outcome, ledger.canon) == (Outcome.QUARANTINED, None)
