@@ -18,7 +18,14 @@ from streams.settings import Settings
 @click.command()
 @json_option
 def status(as_json: bool) -> None:
-    """How things stand: documents by format and outcome, what is held, how far each stage is behind."""
+    """How things stand: documents by format and outcome, what is held, how far each stage is behind, and each source's
+    freshness against its promise.
+
+    A source is late when, for longer than its slo_s, a live document waits for its outcome or is held, when one in 20
+    of the last 200 live documents took longer, or when the ledger or the catalog is so far behind that nobody knows.
+    Only lane live counts: a replay or a backfill makes no source fresh. For the states of groups see `canonry lag
+    --help`; what is stalled is told only there.
+    """
     from streams.cli.files import show_outcomes
     from streams.cli.lag import show_groups
     from streams.ops.status import status as read
@@ -48,12 +55,40 @@ def status(as_json: bool) -> None:
                 for row in found["held"]
             ],
         )
+    _show_sources(found["sources"])
     say("")
     if found["broker"]["error"]:
         say(f"Broker: {found['broker']['error']}")
     else:
         say(f"Broker: {found['broker']['address']}")
         show_groups(found["lag"])
+
+
+def _show_sources(sources: list[dict[str, Any]]) -> None:
+    if not sources:
+        return
+    say("")
+    rows = []
+    for source in sources:
+        live = source["latency"].get("live")
+        rows.append(
+            [
+                source["source"],
+                "—" if source["slo_s"] is None else f"{source['slo_s']:g} s",
+                source["state"],
+                _waiting(source["unsettled"], source["oldest_unsettled_s"]),
+                _waiting(source["held"], source["oldest_held_s"]),
+                f"{live['p50_s']:.1f} / {live['p95_s']:.1f} s" if live else "—",
+            ]
+        )
+    show_table(["source", "slo", "freshness", "unsettled (oldest)", "held (oldest)", "live p50 / p95"], rows)
+    for source in sources:
+        for why in source["why"]:
+            say(f"{source['source']}: {why}")
+
+
+def _waiting(count: int, seconds: float) -> str:
+    return f"{count} ({seconds:.0f} s)" if count else "0"
 
 
 @click.command()
@@ -92,6 +127,9 @@ def _tell(story: Any) -> None:
     say(f"  {_verdict(row)}")
     if row.error:
         say(f"  {row.error}")
+    for proof in story.deletions:
+        if proof["erased_at"] is not None:
+            say(f"  erased {_when(proof['erased_at'])} UTC by {proof['erased_by']}: {proof['erased_why']}")
     if row.stale:
         say("  Consumers still see an older version, marked stale.")
     facts: list[tuple[str, Any]] = [

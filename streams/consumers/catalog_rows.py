@@ -45,6 +45,8 @@ class DocumentRow(msgspec.Struct, frozen=True, kw_only=True):
     source_updated_at: datetime | None
     ingested_at: datetime | None
     settled_at: datetime | None
+    lane: str | None
+    ready_at: datetime | None
     owner: str | None
     readers: list[str] | None
     parent_source_id: str | None
@@ -119,3 +121,23 @@ class Counts(msgspec.Struct, frozen=True, kw_only=True):
     held: int
     oldest_held: datetime | None
     contents: int  # different contents with a living document
+
+
+class Latency(msgspec.Struct, frozen=True, kw_only=True):
+    """Seconds from ingestion to the first canon, of the documents of one lane that became ready last."""
+
+    documents: int
+    p50_s: float
+    p95_s: float
+    until: datetime  # when the newest of them became ready
+
+
+class SourceFreshness(msgspec.Struct, frozen=True, kw_only=True):
+    """How fresh a source is. Only lane live counts: what a replay or a backfill does makes nothing fresh, or late."""
+
+    source: str
+    unsettled: int  # live documents whose newest version has no outcome yet
+    oldest_unsettled: datetime | None  # its ingestion
+    held: int  # live documents whose newest version is in quarantine: not fresh either
+    oldest_held: datetime | None  # its ingestion
+    latency: dict[str, Latency]  # by lane

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from streams.consumers.database import Json, Text, UtcTime, meta_table
 from streams.consumers.positions import positions_table
 
-SCHEMA = "3"
+SCHEMA = "4"
 """Raise with every change here: a catalog of another schema is built anew from the log."""
 
 metadata = sa.MetaData()
@@ -66,6 +66,8 @@ def _version_facts() -> list[sa.Column[object]]:
         sa.Column("source_updated_at", UtcTime),
         sa.Column("ingested_at", UtcTime),
         sa.Column("settled_at", UtcTime),
+        sa.Column("lane", Text),
+        sa.Column("ready_at", UtcTime),  # for the first time
     ]
     return columns
 
@@ -96,6 +98,7 @@ sa.Index("documents_by_path", documents.c.path, postgresql_using="hash")
 sa.Index("documents_by_file_name", documents.c.file_name, postgresql_using="hash")
 sa.Index("documents_by_content", documents.c.content_hash)
 sa.Index("documents_by_outcome", documents.c.status, documents.c.outcome)
+sa.Index("documents_by_readiness", documents.c.source, documents.c.lane, documents.c.ready_at)
 
 versions = sa.Table(
     "versions",

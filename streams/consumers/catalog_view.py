@@ -223,6 +223,8 @@ def version_facts(version: Version) -> Row:
         "source_updated_at": version.manifest.source_updated_at,
         "ingested_at": version.manifest.ingested_at,
         "settled_at": version.settled_at,
+        "lane": version.lane.value,
+        "ready_at": version.ready_at,
     }
 
 

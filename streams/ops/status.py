@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -10,23 +11,27 @@ import msgspec
 from streams.consumers.catalog import Catalog
 from streams.errors import CanonryError
 from streams.log import broker as local_broker
-from streams.ops.lag import lag, summary
+from streams.ops.lag import GroupLag, lag, summary
+from streams.ops.sources import source_status
 from streams.settings import Settings
 
 
 def status(settings: Settings, held: int = 20) -> dict[str, Any]:
     """The whole picture as plain values; parts that can't be had say why."""
     found: dict[str, Any] = {"data_dir": str(settings.data_dir.absolute())}
+    groups: list[GroupLag] | None = None
     try:
         address = local_broker.address(settings)
         found["broker"] = {"address": address, "error": None}
-        found["lag"] = [summary(group) for group in asyncio.run(lag(settings, address))]
+        groups = asyncio.run(lag(settings, address))
     except CanonryError as error:
         found["broker"] = {"address": settings.broker or None, "error": str(error)}
-        found["lag"] = []
+    found["lag"] = [summary(group) for group in groups or []]
     with Catalog(settings) as catalog:
         counts = catalog.counts()
         found["documents"] = msgspec.to_builtins(counts, builtin_types=())
+        fresh = source_status(settings, catalog.freshness(), groups, datetime.now(UTC))
+        found["sources"] = [msgspec.to_builtins(source) for source in fresh]
         found["outcomes"] = [msgspec.to_builtins(row) for row in catalog.outcome_table()]
         found["held"] = [
             {
