@@ -137,6 +137,115 @@ class Catalog:
                 children=self._documents(connection, t.documents.c.parent_source_id == source_id, limit=1000),
             )
 
+    def duplicates(self, source_id: str, least: float) -> Duplicates:
+        """Documents with the same bytes, and those whose text is at least so alike. Raises NotFound."""
+        with self._read() as connection:
+            if not self._documents(connection, t.documents.c.source_id == source_id):
+                raise _unknown(source_id)
+            return duplicates_of(connection, source_id, least)
+
+    def duplicate_groups(self, least: float) -> list[list[Duplicate]]:
+        """All documents of which there is another one like it, in groups, the largest group first."""
+        with self._read() as connection:
+            return duplicate_groups(connection, least)
+
+    def list_documents(
+        self,
+        *,
+        source: str | None = None,
+        outcome: str | None = None,
+        problem: str | None = None,
+        media_type: str | None = None,
+        extractor: str | None = None,
+        extractor_version: str | None = None,
+        status: str | None = "live",
+        stale: bool | None = None,
+        limit: int = 100,
+        after: str = "",
+    ) -> list[DocumentRow]:
+        """Documents by what their current version is like, in the order of source_id.
+
+        Args:
+            problem: a code of the current version.
+            status: live or deleted; None: both.
+            after: the last source_id of the page before.
+        """
+        column, code = t.documents.c, t.problems.c
+        conditions: list[sa.ColumnElement[bool]] = [column.source_id > after]
+        for name, value in (
+            ("source", source),
+            ("outcome", outcome),
+            ("media_type", media_type),
+            ("extractor", extractor),
+            ("extractor_version", extractor_version),
+            ("status", status),
+            ("stale", stale),
+        ):
+            if value is not None:
+                conditions.append(column[name] == value)
+        if problem is not None:
+            conditions.append(
+                sa.exists().where(
+                    code.source_id == column.source_id,
+                    code.epoch == column.current_epoch,
+                    code.offset == column.current_offset,
+                    code.code == problem,
+                )
+            )
+        with self._read() as connection:
+            return self._documents(connection, *conditions, limit=limit, by_id=True)
+
+    def outcome_table(self, source: str | None = None) -> list[OutcomeCount]:
+        """Living documents by format and outcome of the current version, most frequent formats first."""
+        column = t.documents.c
+        query = (
+            sa.select(column.media_type, column.outcome, sa.func.count())
+            .where(column.status == "live")
+            .group_by(column.media_type, column.outcome)
+        )
+        if source is not None:
+            query = query.where(column.source == source)
+        with self._read() as connection:
+            rows = [OutcomeCount(*row) for row in connection.execute(query)]
+        totals: dict[str | None, int] = {}
+        for row in rows:
+            totals[row.media_type] = totals.get(row.media_type, 0) + row.count
+        return sorted(rows, key=lambda row: (-totals[row.media_type], row.media_type or "", row.outcome or ""))
+
+    def counts(self, source: str | None = None) -> Counts:
+        """The catalog in numbers, of all sources or of one."""
+        document, held = t.documents.c, t.quarantine.c
+        count = sa.func.count()
+        of_source = [document.source == source] if source is not None else []
+        with self._read() as connection:
+            states = connection.execute(
+                sa.select(
+                    document.status, document.outcome, document.stale, document.published_offset.is_not(None), count
+                )
+                .where(*of_source)
+                .group_by(document.status, document.outcome, document.stale, document.published_offset.is_not(None))
+            ).all()
+            number, oldest = connection.execute(
+                sa.select(count, sa.func.min(held.held_since)).where(*[held.source == source] if source else [])
+            ).one()
+            contents = connection.scalar(
+                sa.select(sa.func.count(document.content_hash.distinct())).where(document.status == "live", *of_source)
+            )
+        outcomes: dict[str, int] = {}
+        for row in states:
+            if row[0] == "live":
+                outcomes[row[1] or "pending"] = outcomes.get(row[1] or "pending", 0) + row[4]
+        return Counts(
+            live=sum(outcomes.values()),
+            deleted=sum(row[4] for row in states if row[0] == DELETED),
+            outcomes=outcomes,
+            published=sum(row[4] for row in states if row[3]),
+            stale=sum(row[4] for row in states if row[2]),
+            held=number,
+            oldest_held=oldest,
+            contents=contents or 0,
+        )
+
     def freshness(self, last: int = 200) -> list[SourceFreshness]:
         """How fresh each source is that has documents.
 
