@@ -48,6 +48,7 @@ class Commands(click.Group):
         "versions": "history",
         "as-of": "history",
         "deletes": "deletes",
+        "erase": "deletes",
         "replay": "replay",
         "broker": "log",
         "topics": "log",

@@ -1,8 +1,10 @@
-"""`canonry deletes`: what was deleted, and who knows it."""
+"""`canonry deletes`, `canonry erase`: what was deleted, who knows it, and the end of all that is left."""
 
 from __future__ import annotations
 
 import asyncio
+import getpass
+import sys
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +16,9 @@ from streams.cli.times import Moment, utc
 from streams.settings import Settings
 
 if TYPE_CHECKING:
+    from streams.consumers.catalog_rows import Story
     from streams.ops.deletes import DeletesStatus, Told
+    from streams.ops.erase import Erased
 
 
 @click.group()
@@ -129,3 +133,83 @@ def _json(found: DeletesStatus, since: datetime | None) -> dict[str, Any]:
         ],
         "groups": [msgspec.to_builtins(group) for group in found.groups],
     }
+
+
+@click.command()
+@click.argument("name", metavar="ID")
+@click.option("--reason", required=True, metavar="TEXT", help="Why; kept with the proof for as long as the log is.")
+@click.option("--actor", default=getpass.getuser, metavar="WHO", help="Who decided it; default: this user's name.")
+@click.option("--yes", is_flag=True, help="Don't ask.")
+@json_option
+def erase(name: str, reason: str, actor: str, yes: bool, as_json: bool) -> None:
+    """Erase all that is left of a deleted document, and keep the proof: what, when, who and why.
+
+    Removed are its canons, its rendered pages and its original bytes from the blob store, and from the ledger's record
+    its title and whatever was said about its text; of all its versions, and of what was in it (attachments). A content
+    that a living document has as well stays, and is named: delete and erase that one too, or run this again then.
+    Kept are path, times, rights, outcomes and hashes. The log itself is not rewritten: topics that still hold text, and
+    for how long at most, are named.
+
+    ID is a source_id, a path, the end of a path, or a file name. The document must be deleted at its source first. A
+    ledger is started for it when none is at work. Running it again does what is left, or nothing.
+
+    
+    Exit status:
+      0  erased, now or before
+      1  no document is called so, or the answer was no
+      2  it is not deleted
+      3  the broker or the blob store does not answer, or the ledger refused it
+    """
+    from streams.cli.run import configure_logging
+    from streams.errors import UsageError
+    from streams.ops.erase import eraser, remains
+
+    settings = Settings.load()
+    configure_logging(settings)
+    if not yes and (as_json or not sys.stdin.isatty()):
+        raise UsageError("Nobody is there to be asked.", remedy="Give --yes.")
+
+    async def main() -> list[Erased]:
+        async with eraser(settings, note) as at_work:
+            stories = await at_work.find(name)
+            if not yes and not await asyncio.to_thread(_confirmed, stories):
+                return []
+            return [await at_work.erase(story, actor, reason) for story in stories]
+
+    found = asyncio.run(main())
+    if as_json:
+        show_json(
+            {
+                "erased": [msgspec.to_builtins(item) for item in found],
+                "remains": [msgspec.to_builtins(item) for item in remains()],
+            }
+        )
+        return
+    if not found:
+        note("Nothing was erased.")
+        raise click.exceptions.Exit(EXIT_INCOMPLETE)
+    for item in found:
+        _say_erased(item)
+    say("\nThe log may still hold, and drops by itself at the latest:")
+    show_table(["topic", "what", "days"], [[item.topic, item.what, item.days] for item in remains()])
+    say("Copies that others made are theirs to erase: `canonry deletes status` tells who knows of the delete.")
+
+
+def _confirmed(stories: list[Story]) -> bool:
+    for story in stories:
+        contents = {version["content_hash"] for version in story.versions if version["content_hash"]}
+        say(f"{story.document.path}  ({len(story.versions)} versions, {len(contents)} contents)")
+    return click.confirm("Erase all that is left of it, for good?", default=False, err=True)
+
+
+def _say_erased(item: Erased) -> None:
+    if item.erased_at is None:
+        say(f"{item.path}: nothing of it had ever arrived; there is nothing to erase.")
+        return
+    when = f"erased {utc(item.erased_at)} UTC by {item.erased_by}: {item.erased_why}"
+    say(f"{item.path}: {'had been ' if item.already else ''}{when}")
+    for content in item.contents:
+        if content.kept_for:
+            say(f"  {content.content_hash[:12]} stays, for it is also the content of {', '.join(content.kept_for)}")
+        else:
+            say(f"  {content.content_hash[:12]} removed: {', '.join(content.erased) or 'nothing was left'}")

@@ -41,6 +41,8 @@ def versions(name: str, as_json: bool) -> None:
 
     ID is a source_id, a path, the end of a path, or a file name. Exit status 1 when no document is called so.
     """
+    from streams.ops.history import erasure_of
+
     _, story, state = _load(name)
     numbers = _numbers(state)
     if as_json:
@@ -50,7 +52,7 @@ def versions(name: str, as_json: bool) -> None:
                 "path": state.path,
                 "status": state.status.value,
                 "versions": [
-                    _version_json(version, row, numbers)
+                    _version_json(version, row, numbers, erasure_of(story, version))
                     for version, row in zip(state.versions, story.versions, strict=True)
                 ],
                 "deletions": [_deleted_json(change) for change in _deletes(state)],
@@ -82,10 +84,19 @@ def versions(name: str, as_json: bool) -> None:
         for version in state.versions
         for canon in version.canons
     ]
+    for version in state.versions:
+        if proof := erasure_of(story, version):
+            canons += [
+                [numbers[version.sequence], fingerprint, "—", f"erased {utc(proof['erased_at'])}"]
+                for fingerprint in _fingerprints(version, proof)
+            ]
     if canons:
         say("")
         show_table(["canon of", "fingerprint", "made (UTC)", "state"], canons)
     _say_deletes(state)
+    for proof in story.deletions:
+        if proof["erased_at"] is not None:
+            say(f"Erased {utc(proof['erased_at'])} UTC by {proof['erased_by']}: {proof['erased_why']}")
 
 
 @click.command("as-of")
@@ -116,14 +127,15 @@ def as_of(name: str, moment: datetime, as_json: bool) -> None:
     if as_json:
         show_json(_past_json(state, story, moment, found, numbers))
     else:
-        _tell(state, moment, found, numbers)
+        _tell(state, story, moment, found, numbers)
     if found.standing is not Standing.VALID:
         raise click.exceptions.Exit(EXIT_INCOMPLETE)
 
 
-def _tell(state: SourceState, moment: datetime, found: Past, numbers: dict[Sequence, int]) -> None:
+def _tell(state: SourceState, story: Story, moment: datetime, found: Past, numbers: dict[Sequence, int]) -> None:
     from streams.ledger.bounds import KEEP_VERSIONS
     from streams.ledger.history import Standing
+    from streams.ops.history import erasure_of
 
     _head(state)
     at = f"{utc(moment)} UTC"
@@ -147,12 +159,14 @@ def _tell(state: SourceState, moment: datetime, found: Past, numbers: dict[Seque
     version = found.version
     assert version is not None
     say(f"  At {at} version {numbers[version.sequence]} of {len(numbers)} was valid.")
+    proof = erasure_of(story, version)
     facts = [
         ("path", found.path),
         ("readers", ", ".join(found.readers) if found.readers else "nobody (the source said none)"),
         ("owner", found.owner),
         ("valid", f"{utc(version.valid_from)} to {utc(version.valid_to) if version.valid_to else 'now'}"),
         ("content", version.content.sha256 if version.content else "none: the source could not deliver it"),
+        ("text", f"erased {utc(proof['erased_at'])} by {proof['erased_by']}: {proof['erased_why']}" if proof else None),
         ("outcome", _outcome_then(found)),
         ("consumers", _seen(found, numbers)),
     ]
@@ -186,6 +200,8 @@ def _seen(found: Past, numbers: dict[Sequence, int]) -> str:
 def _past_json(
     state: SourceState, story: Story, moment: datetime, found: Past, numbers: dict[Sequence, int]
 ) -> dict[str, Any]:
+    from streams.ops.history import erasure_of
+
     rows = {(row["epoch"], row["offset"]): row for row in story.versions}
     version = found.version
     return {
@@ -193,7 +209,9 @@ def _past_json(
         "at": moment.isoformat(),
         "standing": found.standing.value,
         "first_known": found.first_known.isoformat() if found.first_known else None,
-        "version": _version_json(version, rows[version.sequence.epoch, version.sequence.offset], numbers)
+        "version": _version_json(
+            version, rows[version.sequence.epoch, version.sequence.offset], numbers, erasure_of(story, version)
+        )
         if version
         else None,
         "path": found.path or None,
@@ -207,7 +225,15 @@ def _past_json(
     }
 
 
-def _version_json(version: Version, row: dict[str, Any], numbers: dict[Sequence, int]) -> dict[str, Any]:
+def _fingerprints(version: Version, proof: dict[str, Any]) -> list[str]:
+    """Of the canons of this version's content that were erased."""
+    content_hash = version.content.sha256 if version.content else None
+    return [name for had in proof["erased"] if had["content_hash"] == content_hash for name in had["fingerprints"]]
+
+
+def _version_json(
+    version: Version, row: dict[str, Any], numbers: dict[Sequence, int], proof: dict[str, Any] | None
+) -> dict[str, Any]:
     return {
         "number": numbers[version.sequence],
         "epoch": version.sequence.epoch,
@@ -231,6 +257,14 @@ def _version_json(version: Version, row: dict[str, Any], numbers: dict[Sequence,
             }
             for canon in version.canons
         ],
+        "erased": {
+            "at": proof["erased_at"].isoformat(),
+            "by": proof["erased_by"],
+            "why": proof["erased_why"],
+            "fingerprints": _fingerprints(version, proof),
+        }
+        if proof
+        else None,
     }
 
 

@@ -16,6 +16,7 @@ import sqlalchemy as sa
 from streams.consumers import catalog_tables as t
 from streams.consumers.catalog_duplicates import Duplicate, Duplicates, duplicate_groups, duplicates_of
 from streams.consumers.catalog_freshness import source_freshness
+from streams.consumers.catalog_references import living_with
 from streams.consumers.catalog_rows import Counts, DocumentRow, Held, OutcomeCount, SourceFreshness, Story
 from streams.consumers.catalog_view import TOPICS, CatalogView
 from streams.consumers.database import database_errors, open_database, overwrite_log
@@ -136,6 +137,11 @@ class Catalog:
                 more_of_same_content=complete is False,
                 children=self._documents(connection, t.documents.c.parent_source_id == source_id, limit=1000),
             )
+
+    def living_with(self, content_hash: str) -> list[tuple[str, str]]:
+        """The (source_id, path) of living documents that have, or had in this life, a version with this content."""
+        with self._read() as connection:
+            return living_with(connection, content_hash)
 
     def duplicates(self, source_id: str, least: float) -> Duplicates:
         """Documents with the same bytes, and those whose text is at least so alike. Raises NotFound."""

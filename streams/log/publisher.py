@@ -1,11 +1,11 @@
-"""Publishing change events: confirmed, keyed by source_id, with the headers every reader relies on."""
+"""Publishing change events and decisions: confirmed, keyed by source_id, with the headers every reader relies on."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 from streams.log.producer import ConfirmedProducer, encode_bounded
-from streams.records import ChangeEvent, Lane
+from streams.records import ChangeEvent, Decision, Lane
 from streams.records.headers import EventContext, event_headers
 from streams.settings import Settings
 
@@ -19,10 +19,10 @@ class Published(NamedTuple):
 
 
 class Publisher:
-    """What connectors publish with; use it as an async context manager.
+    """What connectors and deciding commands publish with; use it as an async context manager.
 
     Args:
-        name: of the connector, becomes `ce_source` canonry/<name>.
+        name: of the connector or command, becomes `ce_source` canonry/<name>.
         run_id: of this run, carried through all stages.
     """
 
@@ -45,14 +45,28 @@ class Publisher:
             BrokerUnavailable: not confirmed.
             MessageTooLarge: its manifest is absurdly large.
         """
-        context = EventContext.new(lane, self._run_id)
+        return await self._send("raw-arrived", event, EventContext.new(lane, self._run_id), None)
+
+    async def decide(self, decision: Decision, partition: int) -> Published:
+        """Publishes a decision on `decisions` and waits until the broker has it.
+
+        Args:
+            partition: where the document stands in the other topics, so that the ledger finds its state.
+
+        Raises: as `publish`.
+        """
+        return await self._send("decisions", decision, EventContext.new(Lane.LIVE, self._run_id), partition)
+
+    async def _send(
+        self, topic: str, record: ChangeEvent | Decision, context: EventContext, partition: int | None
+    ) -> Published:
         headers = event_headers(
-            record=type(event).__name__,
+            record=type(record).__name__,
             source=f"canonry/{self._name}",
-            subject=event.source_id,
+            subject=record.source_id,
             event_id=context.trace_id,
             context=context,
         )
-        value = encode_bounded(event, event.source_id)
-        sent = await self._producer.send_raw("raw-arrived", event.source_id.encode(), value, headers)
-        return Published(event.source_id, sent.partition, sent.offset)
+        value = encode_bounded(record, record.source_id)
+        sent = await self._producer.send_raw(topic, record.source_id.encode(), value, headers, partition)
+        return Published(record.source_id, sent.partition, sent.offset)

@@ -44,6 +44,13 @@ def state_of(story: Story) -> SourceState:
     )
 
 
+def erasure_of(story: Story, version: Version) -> dict[str, Any] | None:
+    """The proof of the erasure that took this version's text, if there was one: a row of the catalog's `deletions`."""
+    place = (version.sequence.epoch, version.sequence.offset)
+    proofs = [d for d in story.deletions if d["erased_at"] is not None and (d["epoch"], d["offset"]) > place]
+    return proofs[0] if proofs else None
+
+
 def _version(row: dict[str, Any]) -> Version:
     return Version(
         sequence=Sequence(epoch=row["epoch"], offset=row["offset"]),
