@@ -15,7 +15,7 @@ from streams.connectors.folder import FolderConnector
 from streams.connectors.folder_look import Summary
 from streams.consumers.catalog import Catalog
 from streams.log import broker as local_broker
-from streams.log.client import cluster_id
+from streams.log.client import cluster_id, committed_offsets, end_offsets
 from streams.log.publisher import Published, Publisher
 from streams.log.topics import apply_topics
 from streams.ops.consumers_task import ConsumersTask
@@ -25,10 +25,12 @@ from streams.ops.tracker import Tracker
 from streams.ops.worker_process import WorkerProcess
 from streams.records import SourceState
 from streams.settings import Settings, SourceSettings
+from streams.topology import STAGES, group_id
 
 CHECK_EVERY_S = 0.25
 ASK_EVERY_S = 1.0
 IDLE_S = 5.0
+PLACES_S = 30.0
 FEW = 2
 CLUSTER = "cluster"
 
@@ -253,7 +255,21 @@ class Run:
     async def _caught_up(self, consumers: ConsumersTask) -> None:
         """Until catalog and search index have what the ledger published, so that the next command finds it."""
         self._progress("indexing", sum(self._tracker.settled.values()), self._tracker.expected)
+        if self._tracker.expected:
+            await self._places_told()
         await consumers.caught_up()
+
+    async def _places_told(self) -> None:
+        """Until `contents` tells where each content lives. The ledger publishes a document's place before its outcome;
+        what the stage does not manage in time is no document's outcome, and the next worker goes on with it."""
+        topics, group = STAGES["provenance"].reads, group_id("provenance", self._settings.kafka.topic_prefix)
+        ends = await end_offsets(self._settings, self._broker, topics)
+        until = time.monotonic() + PLACES_S
+        while time.monotonic() < until:
+            done = await committed_offsets(self._settings, self._broker, group, topics)
+            if all((done.get(place) or 0) >= end for place, end in ends.items()):
+                return
+            await asyncio.sleep(CHECK_EVERY_S)
 
     def _tick(self, phase: str, connector: FolderConnector, worker: WorkerProcess, consumers: ConsumersTask) -> None:
         worker.check()
