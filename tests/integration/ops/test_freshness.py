@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from streams.ledger.transitions import Arrived
+from streams.ops.lag import GroupLag, State, watching
 from streams.ops.status import status
 from streams.records import Lane
 from streams.records.headers import EventContext
 from streams.runtime.messages import Outgoing
 from streams.runtime.producer import Producer
 from streams.settings import Settings, SourceSettings
-from tests.integration.runtime.harness import until_async, worker
+from streams.topology import STAGES
+from tests.integration.runtime.harness import Probe, publish, stage_app, until, until_async, upsert, worker
 from tests.integration.way import Way
 from tests.unit.ledger.make import result, up
 
@@ -106,3 +109,46 @@ async def test_a_replay_makes_no_stale_source_fresh(settings: Settings, tmp_path
         await producer.stop()
         catalog.terminate()
         await asyncio.to_thread(catalog.communicate)
+
+
+async def test_one_look_tells_standing_still_from_being_slow(settings: Settings) -> None:
+    probe = Probe()
+    ids = [f"share:{number}" for number in range(3)]
+    probe.slow = {source_id: asyncio.Event() for source_id in ids}
+    async with stage_app(settings, probe, STAGES["decode"]) as app:
+        await until(lambda: len(app.assigned) == 8)
+        await publish(settings, "raw-arrived", map(upsert, ids), 0)
+        await until(lambda: app.active == 3)
+        async with watching(settings, settings.broker, 6.0) as watch:
+
+            async def old() -> bool:
+                return states(await watch.look())["decode"].seconds > 6
+
+            await until_async(old, what="old enough to be suspected")
+        async with watching(settings, settings.broker, 6.0) as watch:
+            looking = asyncio.create_task(watch.settled())
+            await until(lambda: bool(watch._judge._stood), what="the first look")
+            probe.slow[ids[0]].set()
+            moved = states(await looking)["decode"]
+            assert (moved.state, moved.partitions[0].position) == (State.OK, 1)
+        async with watching(settings, settings.broker, 1.0) as watch:
+            started = time.monotonic()
+            found = states(await watch.settled())
+            assert time.monotonic() - started >= 1
+            assert found["decode"].state is State.STALLED
+            assert found["decode"].members == 1
+            assert found["ledger"].state is State.DEAD
+            assert found["screen"].state is State.IDLE
+        probe.slow[ids[1]].set()
+        probe.slow[ids[2]].set()
+        await until(lambda: app.done == 3)
+
+        async def idle() -> bool:
+            async with watching(settings, settings.broker, 60.0) as watch:
+                return states(await watch.settled())["decode"].state is State.IDLE
+
+        await until_async(idle, what="idle")
+
+
+def states(groups: list[GroupLag]) -> dict[str, GroupLag]:
+    return {group.group.partition("canonry-")[2]: group for group in groups}
