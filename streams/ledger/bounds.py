@@ -20,7 +20,7 @@ def trimmed(state: SourceState) -> SourceState:
     """The state without its oldest facts, as many as its bounds ask for.
 
     Kept whatever its age: the version that is current, the one that consumers see, each source's newest claim, the
-    newest place, the newest rights, and every delete that parts versions that are kept.
+    newest listing of children, the newest place, the newest rights, and every delete that parts versions that are kept.
     """
     if len(state.versions) > KEEP_VERSIONS or len(state.changes) > KEEP_CHANGES:
         state = _newest(state, KEEP_VERSIONS, KEEP_CHANGES)
@@ -28,7 +28,23 @@ def trimmed(state: SourceState) -> SourceState:
     while keep > SMALL and _too_large(state):
         keep = keep * 3 // 4
         state = _newest(state, keep, keep)
-    return state
+    return _without_former_children(state) if _too_large_for_children(state) else state
+
+
+def _too_large_for_children(state: SourceState) -> bool:
+    return any(version.children for version in state.versions) and _too_large(state)
+
+
+def _without_former_children(state: SourceState) -> SourceState:
+    """Of a container with very many members, only those of the newest listing are kept; the others have been told."""
+    newest = max((version for version in state.versions if version.listed_at is not None), key=order)
+    return msgspec.structs.replace(
+        state,
+        versions=[
+            version if version is newest else msgspec.structs.replace(version, children=[])
+            for version in state.versions
+        ],
+    )
 
 
 def _too_large(state: SourceState) -> bool:
@@ -39,7 +55,9 @@ def _too_large(state: SourceState) -> bool:
 def _newest(state: SourceState, versions: int, changes: int) -> SourceState:
     by_age = sorted(state.versions, key=order)
     claims = {version.manifest.source: version.sequence for version in by_age}
-    always = {state.current, state.published, *claims.values(), *(version.sequence for version in by_age[-versions:])}
+    listing = [version.sequence for version in by_age if version.listed_at is not None][-1:]
+    newest = [version.sequence for version in by_age[-versions:]]
+    always = {state.current, state.published, *claims.values(), *listing, *newest}
     kept = [version for version in by_age if version.sequence in always]
     return msgspec.structs.replace(state, versions=kept, changes=_needed(state, kept, changes))
 

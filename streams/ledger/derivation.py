@@ -6,6 +6,7 @@ from datetime import datetime
 
 import msgspec
 
+from streams.ledger.children import living
 from streams.ledger.conflicts import Contest, held, ranked
 from streams.ledger.policy import Policy
 from streams.ledger.timeline import EARLIEST, Life, latest_place, latest_rights, lives_of, order, published_of
@@ -31,7 +32,7 @@ def derive(state: SourceState, policy: Policy) -> SourceState:
     published, stale = published_of(last.versions, policy.held_update)
     path, file_name, source = latest_place(state)
     readers, owner = latest_rights(state)
-    return msgspec.structs.replace(
+    state = msgspec.structs.replace(
         state,
         status=Status.DELETED if deleted else Status.LIVE,
         versions=sorted(versions, key=order),
@@ -47,6 +48,7 @@ def derive(state: SourceState, policy: Policy) -> SourceState:
         owner=owner,
         parent_source_id=current.manifest.parent_source_id if current else state.parent_source_id,
     )
+    return msgspec.structs.replace(state, children=living(state))
 
 
 def _intervals(life: Life, floor: datetime) -> list[Version]:

@@ -118,6 +118,7 @@ class LedgerStage:
         if effects.release:
             out.append(Outgoing("quarantine", event.key, None, name="Quarantined"))
         out += [Outgoing("decoded", event.key, decoded) for decoded in effects.extract]
+        out += [Outgoing("raw-arrived", told.source_id, told, partition_by_key=True) for told in effects.children]
         return out
 
     async def _canon(self, event: Incoming, state: SourceState, now: datetime) -> Canon:

@@ -15,6 +15,7 @@ import msgspec
 
 from streams.errors import CanonryError
 from streams.extract.registry import EXTRACTORS, named
+from streams.ledger import children
 from streams.ledger.bounds import trimmed
 from streams.ledger.conflicts import verdict
 from streams.ledger.derivation import derive
@@ -83,9 +84,16 @@ class Effects(msgspec.Struct, kw_only=True):
     release: bool = False  # quarantine gets a null
     deletions: list[Deletion] = []
     extract: list[Decoded] = []  # to be extracted once more
+    children: list[ChangeEvent] = []  # what the children have to be told
 
     def __bool__(self) -> bool:
-        return self.publish or self.withdraw or self.hold or self.release or bool(self.deletions or self.extract)
+        return (
+            self.publish
+            or self.withdraw
+            or self.hold
+            or self.release
+            or bool(self.deletions or self.extract or self.children)
+        )
 
 
 def empty(source_id: str) -> SourceState:
@@ -472,6 +480,7 @@ def _difference(before: SourceState, after: SourceState) -> Effects:
     ]
     effects.deletions += proofs(before, after)
     effects.extract = _extractions(before, after)
+    effects.children = children.events(before, after)
     return effects
 
 

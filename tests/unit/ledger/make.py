@@ -156,21 +156,21 @@ def decision(offset: int, kind: DecisionKind, reason: str = "it is fine") -> Dec
 class Ledger:
     """One document's state and what a consumer of the topics holds after the effects so far."""
 
-    def __init__(self, policy: Policy | None = None) -> None:
+    def __init__(self, policy: Policy | None = None, source_id: str = ID) -> None:
         self.policy = policy or Policy()
-        self.state: SourceState = empty(ID)
+        self.state: SourceState = empty(source_id)
         self.canon: Any = None  # what canon-ready says, None after a null
         self.held: Any = None
         self.deletions: list[Deletion] = []
         self.extractions: list[Decoded] = []  # what was sent to an extractor again
+        self.told: list[ChangeEvent] = []  # what the children were told
         self.visible: list[str] = []  # everything that became visible, in its order
         self._clock = 0
 
     def take(self, *events: Event) -> SourceState:
         for item in events:
             self._clock += 1
-            now = NOW + timedelta(seconds=self._clock)
-            after, effects = apply(self.state, item, now=now, policy=self.policy)
+            after, effects = apply(self.state, item, now=self.now, policy=self.policy)
             assert not (effects.publish and effects.withdraw)
             assert not (effects.hold and effects.release)
             if effects.publish:
@@ -183,11 +183,16 @@ class Ledger:
                 self.held = None
             self.deletions += effects.deletions
             self.extractions += effects.extract
+            self.told += effects.children
             self.visible += [name for name in ("publish", "withdraw", "hold", "release") if getattr(effects, name)] + [
                 "deletion"
             ] * len(effects.deletions)
             self.state = after
         return self.state
+
+    @property
+    def now(self) -> datetime:
+        return NOW + timedelta(seconds=self._clock)
 
     def version(self, offset: int) -> Version:
         return next(version for version in self.state.versions if version.sequence == seq(offset))
