@@ -31,6 +31,12 @@ def test_a_version_is_ready_when_its_result_came_and_no_replay_moves_that() -> N
         replayed = result(arrived, extractor=extractor, work=900)
         state, _ = apply(state, replayed, now=NOW + at(3600), lane=Lane.REPLAY)
         assert (only(state).lane, only(state).ready_at) == (Lane.LIVE, NOW + at(5))
+    # Held by a newer judgement, and good again by the next one: it was ready all along.
+    held = result(arrived, Outcome.QUARANTINED, extractor="3", work=1000)
+    for again in (held, result(arrived, extractor="4", work=1100)):
+        state, _ = apply(state, again, now=NOW + at(7200), lane=Lane.REPLAY)
+        assert (only(state).lane, only(state).ready_at) == (Lane.LIVE, NOW + at(5))
+    assert only(state).outcome is Outcome.READY
     assert decode(SourceState, encode(state)) == state
 
 

@@ -71,10 +71,13 @@ async def test_paths_are_answered(server: Endpoints) -> None:
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n",
     ],
 )
-async def test_what_is_no_request_is_refused_and_the_next_one_is_served(server: Endpoints, data: bytes) -> None:
+async def test_what_is_no_request_is_refused_and_the_next_one_is_served(
+    server: Endpoints, data: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
     said = await say(server, data)
     assert said == b"" or b" 400 " in said.split(b"\r\n", 1)[0]
     assert b" 200 " in await get(server, "/good")
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]  # unhandled, asyncio would say
 
 
 async def test_slow_and_many_connections_are_bounded(server: Endpoints, monkeypatch: pytest.MonkeyPatch) -> None:
