@@ -94,10 +94,30 @@ def write(args: msgspec.Raw, body: bytes) -> tuple[Any, bytes]:
     return "written", b""
 
 
+def space(args: msgspec.Raw, body: bytes) -> tuple[Any, bytes]:
+    return slot_main._address_space(), b""
+
+
 JOBS.update(
     {
         function.__name__: function
-        for function in (echo, pid, sleep, spin, die, segfault, leave, eat, fail, dive, chatter, dial, child, write)
+        for function in (
+            echo,
+            pid,
+            sleep,
+            spin,
+            die,
+            segfault,
+            leave,
+            eat,
+            fail,
+            dive,
+            chatter,
+            dial,
+            child,
+            write,
+            space,
+        )
     }
 )
 

@@ -15,19 +15,22 @@ from pathlib import Path
 import pytest
 
 from streams.errors import DocumentError, SlotFailure
+from streams.records import Block, BlockKind, BlockSource, CanonBody
+from streams.records.codec import encode
+from streams.runtime.jobs import ScreenAnswer, ScreenArgs
 from streams.runtime.slots import Slots
 from streams.settings import WorkerSettings
 
 MODULE = "tests.unit.runtime.extra_jobs"
 
 
-def settings(slots: int = 1, slot_jobs: int = 2000) -> WorkerSettings:
-    return WorkerSettings(slots=slots, slot_memory_mb=300, slot_jobs=slot_jobs, job_timeout_s=30)
+def settings(slots: int = 1, slot_jobs: int = 2000, memory_mb: int = 300) -> WorkerSettings:
+    return WorkerSettings(slots=slots, slot_memory_mb=memory_mb, slot_jobs=slot_jobs, job_timeout_s=30)
 
 
 @contextlib.asynccontextmanager
-async def running(slots: int = 1, slot_jobs: int = 2000) -> AsyncIterator[Slots]:
-    pool = Slots(settings(slots, slot_jobs), MODULE)
+async def running(slots: int = 1, slot_jobs: int = 2000, memory_mb: int = 300) -> AsyncIterator[Slots]:
+    pool = Slots(settings(slots, slot_jobs, memory_mb), MODULE)
     try:
         yield pool
     finally:
@@ -227,3 +230,15 @@ async def test_a_module_that_does_not_exist_is_a_failure_not_a_hang() -> None:
     with pytest.raises(SlotFailure, match="did not start"):
         await pool.run("echo", 1, int)
     await pool.stop()
+
+
+async def test_screening_takes_no_address_space_from_the_libraries_that_come_after_it() -> None:
+    words = " ".join(f"word{number}" for number in range(200))
+    block = Block(kind=BlockKind.PARAGRAPH, text=words, source=BlockSource.TEXT_LAYER)
+    canon = CanonBody(
+        content_hash="", fingerprint="", extractor="", extractor_version="", media_type="text/plain", blocks=[block]
+    )
+    async with running(memory_mb=1500) as pool:
+        await pool.run("screen", ScreenArgs(size=len(words)), ScreenAnswer, body=encode(canon))
+        size_mb = (await pool.run("space", None, int))[0] >> 20
+    assert size_mb < 700
