@@ -170,6 +170,7 @@ near_bands = sa.Table(
     metadata,
     sa.Column("source_id", Text, primary_key=True),
     sa.Column("band", sa.BigInteger, primary_key=True, autoincrement=False),
+    sqlite_with_rowid=False,
 )
 """Of each text that consumers see: the bands of its signature. Texts that are alike share one."""
 sa.Index("near_bands_by_band", near_bands.c.band)

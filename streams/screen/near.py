@@ -23,8 +23,9 @@ MOST_WORDS = 100_000
 """The words of a text that are compared, from its beginning: some 60 ms."""
 RUN = 3
 PERMUTATIONS = 128
-BANDS, ROWS = 12, 5
-"""Two texts are compared when one of 12 bands of 5 bytes is equal: 99 % of those that are 0.8 alike, 3 % at 0.3."""
+BANDS, ROWS = 8, 4
+"""Two texts are compared when one of 8 bands of 4 bytes is equal: 98.5 % of those that are 0.8 alike, 99.97 % at 0.9,
+6 % at 0.3. More bands would find more and cost every document more rows in the catalog."""
 
 _OURS = 1  # raise with any change to how words are found, to RUN, PERMUTATIONS or the seed
 _SEED = 1
@@ -70,8 +71,8 @@ def standard_error(alike: float) -> float:
 
 
 def bands(found: bytes) -> list[int]:
-    """Numbers below 2**60 of which texts that are alike have one in common, almost surely."""
+    """Numbers below 2**52 of which texts that are alike have one in common, almost surely."""
     return [
-        (found[0] << 4 | band) << 40 | int.from_bytes(found[1 + band * ROWS : 1 + (band + 1) * ROWS])
+        (found[0] << 4 | band) << 8 * ROWS | int.from_bytes(found[1 + band * ROWS : 1 + (band + 1) * ROWS])
         for band in range(BANDS)
     ]

@@ -104,7 +104,7 @@ def test_signatures_of_different_schemes_are_not_compared() -> None:
     assert similarity(found, found[:65]) is None
     assert similarity(found, found) == 1
     assert set(bands(found)).isdisjoint(bands(bytes([found[0] + 1]) + found[1:]))
-    assert all(0 <= band < 2**60 for band in bands(found))
+    assert all(0 <= band < 2**52 for band in bands(found))
 
 
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.7, 0.8, 0.9, 0.97])
@@ -128,6 +128,6 @@ def test_what_is_alike_meets_in_a_band_and_what_is_not_hardly_ever() -> None:
     for low, high in ((0.8, 1.0), (0.2, 0.3), (0.0, 0.05)):
         pairs = [pair(draw, low, high) for _ in range(200)]
         met[low] = sum(not set(bands(of(one))).isdisjoint(bands(of(other))) for one, other, _ in pairs) / 200
-    assert met[0.8] >= 0.99
+    assert met[0.8] >= 0.98
     assert met[0.2] < 0.08
     assert met[0.0] < 0.01
