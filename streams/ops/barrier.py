@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import AsyncExitStack
 
+from streams.blobs import BlobStore
+from streams.consumers.catalog_view import TOPICS as CATALOG_TOPICS
+from streams.consumers.reader import consumer_group
 from streams.errors import BrokerUnavailable
 from streams.log.client import committed_offsets, end_offsets
 from streams.log.groups import members
 from streams.ops.consumers_task import ConsumersTask
+from streams.ops.lag import index_progress
 from streams.ops.worker_process import WorkerProcess
 from streams.settings import Settings
 from streams.topology import STAGES, group_id
@@ -17,52 +22,83 @@ from streams.topology import STAGES, group_id
 LOOK_EVERY_S = 0.25
 STALLED_S = 60.0
 
+Offsets = dict[tuple[str, int], int]
+
 
 class Barrier:
-    """A ledger at work, one of our own where there is none, and consumers that follow it."""
+    """Uses the ledger and the consumers that are at work, and starts its own where there are none.
 
-    def __init__(self, settings: Settings, broker: str, worker: WorkerProcess, consumers: ConsumersTask) -> None:
+    An async context manager: what it started ends with it.
+    """
+
+    def __init__(self, settings: Settings, broker: str, store: BlobStore, note: Callable[[str], None]) -> None:
         """
         Args:
-            worker: of the stage ledger; started when nobody else is in its group.
+            note: is told what is started.
         """
         self._settings = settings
         self._broker = broker
-        self._worker = worker
-        self._consumers = consumers
-        self._group = group_id("ledger", settings.kafka.topic_prefix)
-        self._topics = STAGES["ledger"].reads
+        self._note = note
+        self._stack = AsyncExitStack()
+        self._ledger = WorkerProcess(settings, broker, ("ledger",))
+        self._consumers = ConsumersTask(settings, broker, store, on_applied=lambda states: None)
+        self._following = False
 
-    async def passed(self, starting_worker: Callable[[], None] = lambda: None) -> None:
+    async def __aenter__(self) -> Barrier:
+        await self._stack.enter_async_context(self._ledger)
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self._stack.aclose()
+
+    async def passed(self) -> None:
         """Returns when everything that was published until now is in the catalog.
-
-        Args:
-            starting_worker: called when a ledger of our own is started.
 
         Raises:
             WorkerFailed: our own ledger can't be kept running.
-            BrokerUnavailable: the ledger, or the consumers, made no progress for a minute.
+            BrokerUnavailable: the ledger or the catalog made no progress for a minute.
         """
-        ends = await end_offsets(self._settings, self._broker, self._topics)
-        moved_at = time.monotonic()
-        behind = await self._behind(ends)
-        while behind:
-            self._worker.check()
+        topics = STAGES["ledger"].reads
+        published = await end_offsets(self._settings, self._broker, topics)
+        await self._until("The ledger", lambda: self._ledger_behind(published, topics), self._help_ledger)
+        known = await end_offsets(self._settings, self._broker, CATALOG_TOPICS)
+        await self._until("The catalog", lambda: asyncio.to_thread(self._catalog_behind, known), self._help_catalog)
+
+    async def _until(
+        self, who: str, behind: Callable[[], Awaitable[int]], help_: Callable[[], Awaitable[None]]
+    ) -> None:
+        moved_at, before = time.monotonic(), -1
+        while left := await behind():
+            self._ledger.check()
             self._consumers.check()
-            if self._worker.pid is None and not await members(self._settings, self._broker, self._group):
-                starting_worker()
-                self._worker.want()
-            await asyncio.sleep(LOOK_EVERY_S)
-            before, behind = behind, await self._behind(ends)
-            if behind != before:
-                moved_at = time.monotonic()
+            if left != before:
+                moved_at, before = time.monotonic(), left
             elif time.monotonic() - moved_at > STALLED_S:
                 raise BrokerUnavailable(
-                    f"The ledger is {behind} events behind and stands still.",
+                    f"{who} is {left} records behind and stands still.",
                     remedy="`canonry lag` tells who has its partitions; nothing is lost, run the command again then.",
                 )
-        await self._consumers.caught_up()
+            await help_()
+            await asyncio.sleep(LOOK_EVERY_S)
 
-    async def _behind(self, ends: Mapping[tuple[str, int], int]) -> int:
-        done = await committed_offsets(self._settings, self._broker, self._group, self._topics)
+    async def _ledger_behind(self, ends: Offsets, topics: Iterable[str]) -> int:
+        group = group_id("ledger", self._settings.kafka.topic_prefix)
+        done = await committed_offsets(self._settings, self._broker, group, topics)
         return sum(max(0, end - (done.get(place) or 0)) for place, end in ends.items())
+
+    async def _help_ledger(self) -> None:
+        if self._ledger.pid is None and not await self._has_members(group_id("ledger")):
+            self._note("No ledger is at work: one is started for this.")
+            self._ledger.want()
+
+    def _catalog_behind(self, ends: Offsets) -> int:
+        read = {(at.topic, at.partition): at.offset for at in index_progress(self._settings, "catalog")}
+        return sum(max(0, end - read.get(place, 0)) for place, end in ends.items())
+
+    async def _help_catalog(self) -> None:
+        if not self._following and not await self._has_members(consumer_group("catalog")):
+            self._following = True
+            await self._stack.enter_async_context(self._consumers)
+
+    async def _has_members(self, group: str) -> bool:
+        return bool(await members(self._settings, self._broker, self._settings.kafka.topic_prefix + group))

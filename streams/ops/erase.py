@@ -24,10 +24,8 @@ from streams.log.publisher import Publisher
 from streams.log.scan import scan
 from streams.log.topics import load_topics
 from streams.ops.barrier import Barrier
-from streams.ops.consumers_task import ConsumersTask
 from streams.ops.dead_letters import watch_dead_letters
 from streams.ops.lookup import one_document
-from streams.ops.worker_process import WorkerProcess
 from streams.records import ChangeEvent, Decision, DecisionKind, Sequence
 from streams.settings import Settings
 
@@ -92,14 +90,12 @@ class Eraser:
         store: BlobStore,
         barrier: Barrier,
         refusals: dict[str, str],
-        note: Callable[[str], None],
     ) -> None:
         self._settings = settings
         self._broker = broker
         self._store = store
         self._barrier = barrier
         self._refusals = refusals
-        self._note = note
 
     async def find(self, name: str) -> list[Story]:
         """The document that `name` means, and what was in it (its children, and theirs), once the catalog is current.
@@ -107,7 +103,7 @@ class Eraser:
         Raises:
             NotFound, UsageError: as `one_document`; UsageError too when one of them is not deleted.
         """
-        await self._pass()
+        await self._barrier.passed()
         return await asyncio.to_thread(self._find, name)
 
     async def erase(self, story: Story, actor: str, reason: str) -> Erased:
@@ -128,7 +124,7 @@ class Eraser:
             return found
         found.erased_at, found.erased_by, found.erased_why = proof["erased_at"], proof["erased_by"], proof["erased_why"]
         # Asked as late as can be: whoever came to have the same content meanwhile keeps it.
-        await self._pass()
+        await self._barrier.passed()
         for content_hash in sorted(await self._contents(story)):
             found.contents.append(await asyncio.to_thread(self._remove, content_hash))
         return found
@@ -145,9 +141,6 @@ class Eraser:
                         if isinstance(event, ChangeEvent) and event.content is not None:
                             found.add(event.content.sha256)
         return found
-
-    async def _pass(self) -> None:
-        await self._barrier.passed(lambda: self._note("No ledger is at work: one is started for this."))
 
     def _find(self, name: str) -> list[Story]:
         with Catalog(self._settings) as catalog:
@@ -175,7 +168,7 @@ class Eraser:
         )
         async with Publisher(self._settings, self._broker, name="erase") as publisher:
             await publisher.decide(decision, row.partition)
-        await self._pass()
+        await self._barrier.passed()
         after = await asyncio.to_thread(self._story, row.source_id)
         if _proof(after) is None:
             with suppress(TimeoutError):
@@ -210,17 +203,14 @@ async def eraser(settings: Settings, note: Callable[[str], None]) -> AsyncIterat
     store = await asyncio.to_thread(open_store, settings)
     refusals: dict[str, str] = {}
     ready = asyncio.Event()
-    async with (
-        WorkerProcess(settings, broker, ("ledger",)) as worker,
-        ConsumersTask(settings, broker, store, on_applied=lambda states: None) as consumers,
-    ):
+    async with Barrier(settings, broker, store, note) as barrier:
         letters = asyncio.create_task(watch_dead_letters(settings, broker, refusals.__setitem__, ready.set))
         waiting = asyncio.create_task(ready.wait())
         try:
             await asyncio.wait({letters, waiting}, return_when=asyncio.FIRST_COMPLETED)
             if letters.done():
                 letters.result()
-            yield Eraser(settings, broker, store, Barrier(settings, broker, worker, consumers), refusals, note)
+            yield Eraser(settings, broker, store, barrier, refusals)
         finally:
             for task in (letters, waiting):
                 task.cancel()
