@@ -17,6 +17,7 @@ import pytest
 from aiokafka import AIOKafkaConsumer, TopicPartition
 
 from streams.blobs import BlobStore, open_store, original_key
+from streams.consumers.catalog import Catalog
 from streams.consumers.sdk import CanonConsumer, Delete
 from streams.log.client import connection, end_offsets
 from streams.log.publisher import Published, Publisher
@@ -25,6 +26,8 @@ from streams.ops.lag import lag, our_groups
 from streams.records import (
     ChangeEvent,
     Content,
+    Decision,
+    DecisionKind,
     Manifest,
     Operation,
     Outcome,
@@ -105,6 +108,11 @@ class World:
     def history(self, topic: str, name: str) -> list[Any]:
         """All records under a document's key, None for a null."""
         return [record for key, record in asyncio.run(records(self.settings, topic)) if key == f"app:{name}"]
+
+    def traces(self, *words: str) -> list[str]:
+        """Files of catalog and index that have one of these bytes anywhere."""
+        files = [file for name in ("catalog.db*", "search.db*") for file in self.settings.data_dir.glob(name)]
+        return [file.name for file in files if any(word.encode() in file.read_bytes() for word in words)]
 
     def command(self, *args: str, status: int = 0) -> Said:
         said = self.way.command(*args)
@@ -270,6 +278,85 @@ async def follow(world: World, index: set[str]) -> None:
             assert await batch.commit()
             if batch.caught_up:
                 return
+
+
+def test_what_is_erased_is_gone_and_the_proof_stays(world: World) -> None:
+    """One content in two documents: the first erasure leaves it alone, the second one takes it."""
+    text = "# Annals of quuxtitleword\n\n" + TEXT.format("xyzzybodyword") * 3
+    world.publish(world.upsert("twin-a.md", text), world.upsert("twin-b.md", text))
+    until(lambda: world.way.found("xyzzybodyword") == ["twin-a.md", "twin-b.md"], 90, "both are ready")
+    world.settle()
+    (version,) = world.json("versions", "twin-a.md")["versions"]
+    keys = [original_key(version["content_hash"]), version["canons"][0]["key"]]
+    assert all(world.store.exists(key) for key in keys)
+    said = world.command("erase", "twin-a.md", "--reason", "asked for", "--yes", status=2).err
+    assert "app:twin-a.md is live" in said
+    assert "Delete it at its source" in said
+
+    world.delete("twin-a.md")
+    assert "Give --yes" in world.command("erase", "twin-a.md", "--reason", "asked for", status=2).err
+    erased = world.json("erase", "twin-a.md", "--reason", "asked for", "--actor", "eva", "--yes")
+    (document,) = erased["erased"]
+    assert (document["already"], document["erased_by"], document["erased_why"]) == (False, "eva", "asked for")
+    assert document["contents"] == [{"content_hash": version["content_hash"], "erased": [], "kept_for": ["twin-b.md"]}]
+    assert all(world.store.exists(key) for key in keys)
+    assert {"canon-ready", "extracted", "screened"} <= {item["topic"] for item in erased["remains"]}
+
+    world.delete("twin-b.md")
+    said = world.command("erase", "twin-b.md", "--reason", "asked for, too", "--actor", "eva", "--yes").out
+    assert f"removed: {keys[1]}, {keys[0]}" in said
+    assert not any(world.store.exists(key) for key in keys)
+    assert "nothing was left" in world.command("erase", "twin-a.md", "--reason", "again", "--yes").out
+    again = world.json("erase", "twin-b.md", "--reason", "again", "--yes")["erased"][0]
+    assert (again["already"], again["erased_why"]) == (True, "asked for, too")
+
+    assert "erased" in world.command("doc", "twin-b.md").out
+    proof = world.json("versions", "twin-b.md")["versions"][0]["erased"]
+    assert (proof["by"], proof["why"], len(proof["fingerprints"])) == ("eva", "asked for, too", 1)
+    status = world.json("deletes", "status")
+    told = {deletion["path"]: deletion for deletion in status["deletions"]}
+    assert (told["twin-b.md"]["erased_by"], told["twin-b.md"]["actor"]) == ("eva", "eva")
+    assert told["twin-b.md"]["complete"]
+    assert [d.erased_at is None for d in world.history("deleted", "twin-b.md")] == [True, False]
+    assert world.state("twin-b.md").versions[0].summary is None
+    until(lambda: not world.traces("titleword", "bodyword"), 60, f"no trace: {world.traces('titleword', 'bodyword')}")
+
+
+def test_an_erasure_that_was_broken_off_is_finished_without_any_worker(world: World) -> None:
+    world.put_ready("broken.txt", "whole.txt")
+    world.delete("broken.txt", "whole.txt")
+    key = original_key(world.state("broken.txt").versions[0].content.sha256)  # type: ignore[union-attr]
+    asyncio.run(decide(world, "broken.txt"))
+    until(lambda: len(world.history("deleted", "broken.txt")) == 2, 60, "the ledger has done its part")
+    assert world.store.exists(key)
+    world.end_worker()
+    (document,) = world.json("erase", "broken.txt", "--reason", "once more", "--yes")["erased"]
+    assert (document["already"], document["erased_why"]) == (True, "as it was")
+    assert key in document["contents"][0]["erased"]
+    assert not world.store.exists(key)
+    said = world.command("erase", "whole.txt", "--reason", "asked for", "--yes")
+    assert "No ledger is at work: one is started" in said.err
+    assert "removed: canons/" in said.out
+    world.worker = world.way.start("worker")
+
+
+async def decide(world: World, name: str) -> None:
+    """What `canonry erase` does first."""
+    state = dict(await records(world.settings, "versions"))[f"app:{name}"]
+    with Catalog(world.settings) as catalog:
+        partition = catalog.document(state.source_id).document.partition
+    async with Publisher(world.settings, world.settings.broker, name="erase") as publisher:
+        await publisher.decide(
+            Decision(
+                source_id=state.source_id,
+                sequence=state.versions[-1].sequence,
+                kind=DecisionKind.ERASE,
+                actor="eva",
+                reason="as it was",
+                decided_at=datetime.now(UTC),
+            ),
+            partition,
+        )
 
 
 def test_deletes_that_are_replayed_change_nothing(world: World) -> None:
