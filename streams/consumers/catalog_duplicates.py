@@ -3,7 +3,8 @@
 Nothing is merged: each document keeps its own place, rights and story. Held documents are exact copies like others;
 near ones are found among the texts that consumers see.
 
-What is listed for a least similarity of 0.8, counted over 300 made pairs each: all that are more than 0.9 alike, 99.7 % between 0.8 and 0.9, 62 % between 0.75 and 0.8, 17 % between 0.7 and 0.75, 0.7 % between 0.6 and 0.7, none below.
+What is listed for a least similarity of 0.8, counted over 300 made pairs each: all that are more than 0.9 alike, 99.7 %
+between 0.8 and 0.9, 62 % between 0.75 and 0.8, 17 % between 0.7 and 0.75, 0.7 % between 0.6 and 0.7, none below.
 """
 
 from __future__ import annotations
