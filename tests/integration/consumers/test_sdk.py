@@ -7,15 +7,17 @@ from typing import Any
 
 import pytest
 from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
 from streams.blobs import BlobStore, open_store
 from streams.consumers.reader import NOTE_REBUILD, RecordConsumer, consumer_group
 from streams.consumers.sdk import CanonConsumer, Delete, RebuildNeeded, Upsert
 from streams.errors import BrokerUnavailable, NotFound, UsageError
-from streams.log.client import connection, partitions
+from streams.log.client import admin, connection, partitions
 from streams.records.codec import encode
 from streams.settings import Settings
 from tests.integration.consumers.log import open_log, read_all
+from tests.integration.runtime.harness import AGGRESSIVE, read, until_async
 from tests.unit.consumers.make import body, canon, held, paragraph, state, version
 
 
@@ -139,6 +141,34 @@ async def test_away_too_long_reads_all_and_deletes_what_the_log_no_longer_has(
     ]
     assert found[-2:] == [("delete", "s:f"), ("delete", "s:ghost")]
     assert await snapshot(settings, store, known_ids=lambda: ["s:a", "s:new-ghost"]) == [], "the commit counts again"
+
+
+@pytest.mark.slow
+async def test_a_delete_whose_null_is_gone_from_the_log_is_found_by_comparing(
+    settings: Settings, store: BlobStore
+) -> None:
+    """A really compacted topic: nothing in it says any more that the document ever was, or was deleted."""
+    topic = settings.kafka.topic_prefix + "canon-ready"
+    async with admin(settings, settings.broker) as client:
+        await client.alter_configs([ConfigResource(ConfigResourceType.TOPIC, topic, configs=AGGRESSIVE)])
+    async with open_log(settings) as log:
+        await log.write("canon-ready", *(canon(name) for name in "abcdef"))
+        index = {source_id for _, source_id in await snapshot(settings, store, known_ids=list)}
+        assert index == {f"s:{name}" for name in "abcdef"}
+        await log.write("canon-ready", gone=("s:b",))
+        partition = next(m.partition for m in await read(settings, "canon-ready") if m.value is None)
+
+        async def forgotten() -> bool:
+            await log.raw("canon-ready", b"s:filler", encode(canon("filler")), partition)  # the active segment stays
+            return b"s:b" not in {message.key for message in await read(settings, "canon-ready")}
+
+        await until_async(forgotten, 90, "the null is cleaned away", every_s=1.1)
+    with pytest.raises(RebuildNeeded, match="known_ids"):
+        await snapshot(settings, store)
+    found = await snapshot(settings, store, known_ids=lambda: index)
+    assert found[-1] == ("delete", "s:b")
+    assert [source_id for kind, source_id in found if kind == "delete"] == ["s:b"]
+    assert {source_id for kind, source_id in found if kind == "upsert"} == index - {"s:b"} | {"s:filler"}
 
 
 async def test_a_rebuild_that_was_broken_off_begins_again(settings: Settings, store: BlobStore) -> None:

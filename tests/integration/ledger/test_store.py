@@ -15,16 +15,7 @@ from streams.log.client import admin, connection
 from streams.records import Sequence, SourceState, Status
 from streams.records.codec import encode
 from streams.settings import Settings
-from tests.integration.runtime.harness import read, until_async
-
-AGGRESSIVE = {
-    "cleanup.policy": "compact",
-    "segment.ms": "1000",
-    "min.cleanable.dirty.ratio": "0.001",
-    "max.compaction.lag.ms": "1000",
-    "delete.retention.ms": "1000",
-    "max.message.bytes": "1048576",
-}
+from tests.integration.runtime.harness import AGGRESSIVE, read, until_async
 
 
 def state(source_id: str, offset: int) -> SourceState:

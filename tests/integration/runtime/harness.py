@@ -31,6 +31,16 @@ from streams.settings import Settings
 from streams.topology import Stage, group_id
 from tests.unit.ledger.make import broken, up
 
+AGGRESSIVE = {
+    "cleanup.policy": "compact",
+    "segment.ms": "1000",
+    "min.cleanable.dirty.ratio": "0.001",
+    "max.compaction.lag.ms": "1000",
+    "delete.retention.ms": "1000",
+    "max.message.bytes": "1048576",
+}
+"""Settings of a compacted topic with which the broker cleans within seconds."""
+
 PROBE = Stage("probe", ("raw-arrived",), ("decoded",), "a stage of a test")
 
 
