@@ -17,6 +17,7 @@ from streams.errors import BrokerUnavailable, NotFound, SettingsError
 from streams.settings import KafkaSettings, Settings
 
 REQUEST_TIMEOUT_S = 30.0
+STOP_S = 5.0
 
 _SERVER = re.compile(r"(\[[0-9A-Fa-f:.%]+\]|[^\s:/\[\],;]+):(\d{1,5})")
 
@@ -186,6 +187,19 @@ async def committed_offsets(
         BrokerUnavailable: no answer in time.
     """
     return await _offsets(settings, broker, topics, group=group, timeout_s=timeout_s)
+
+
+async def stop_consumer(consumer: Any) -> None:
+    """Stops a consumer that was given its partitions by `assign`, within a bound.
+
+    When an assignment has just ended, aiokafka 0.14's fetcher waits for its requests to be cancelled and swallows its
+    own cancellation with theirs: `stop` would wait for ever. Cancelled once more, it ends.
+    """
+    try:
+        async with asyncio.timeout(STOP_S):
+            await consumer.stop()
+    except TimeoutError:
+        await consumer._client.close()  # what `stop` would have done next
 
 
 async def _offsets(

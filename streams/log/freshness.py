@@ -21,7 +21,7 @@ from aiokafka.errors import KafkaError, for_code
 
 from streams.errors import BrokerUnavailable
 from streams.log.backoff import Backoff
-from streams.log.client import connection, partitions
+from streams.log.client import connection, partitions, stop_consumer
 from streams.settings import Settings
 
 TIMEOUT_S = 30.0
@@ -89,12 +89,12 @@ class RecordTimes:
             async with asyncio.timeout(TIMEOUT_S):
                 await self._consumer.start()
         except (KafkaError, OSError, TimeoutError) as error:
-            await self._consumer.stop()
+            await stop_consumer(self._consumer)
             raise BrokerUnavailable(f"No Kafka broker answers at {self._broker}: {error!r}.") from error
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self._consumer.stop()
+        await stop_consumer(self._consumer)
 
     async def bounds(self, places: Iterable[Place]) -> dict[Place, tuple[int, int]]:
         """The first offset and the one that the next record will get. The partitions must exist.
@@ -128,7 +128,8 @@ class RecordTimes:
         except (KafkaError, OSError, TimeoutError) as error:
             raise BrokerUnavailable(f"{self._broker} did not give the records to look at: {error!r}.") from error
         finally:
-            self._consumer.unsubscribe()  # else it would go on fetching
+            # Else it would go on fetching. (To unsubscribe here would let `stop` hang, see `stop_consumer`.)
+            self._consumer.pause(*self._consumer.assignment())
         return {place: found[self._tp(place)] for place in offsets}
 
     async def _read(self, offsets: dict[TopicPartition, int]) -> dict[TopicPartition, float | None]:

@@ -16,7 +16,7 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import KafkaError
 
 from streams.errors import UndecodableMessage
-from streams.log.client import connection
+from streams.log.client import connection, stop_consumer
 from streams.records import Quarantined
 from streams.records.codec import decode
 from streams.settings import Settings
@@ -100,7 +100,7 @@ async def follow(settings: Settings, broker: str, held: Held, partitions: Callab
             log.info("quarantine can't be followed: %r", error)
             await asyncio.sleep(AWAY_S)
         finally:
-            await consumer.stop()
+            await stop_consumer(consumer)
             for partition in mine:
                 held.forget(partition)
 
