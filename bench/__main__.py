@@ -21,9 +21,10 @@ BENCHMARKS = {
     "latency": "one small document on an idle system, published to seen by a consumer",
     "memory": "the worker's parent process over 5,000 documents",
     "unchanged": "a second run over 5,000 unchanged files",
+    "replay": "everything once more with nothing changed, from the ledger and from decode",
     "restore": "states of the ledger read from `versions`: seconds and memory",
 }
-"""In the order of running: `unchanged` finds what `memory` has filled."""
+"""In the order of running: `unchanged` and `replay` find what `memory` has filled."""
 
 
 def main() -> int:
@@ -36,7 +37,9 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help="which; default: all")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers there as well")
     parser.add_argument("--documents", type=Path, metavar="FOLDER", help="log-cost: a folder of your own")
-    parser.add_argument("--files", type=int, default=5000, help="memory, unchanged: how many files (default: 5000)")
+    parser.add_argument(
+        "--files", type=int, default=5000, help="memory, unchanged, replay: how many files (default: 5000)"
+    )
     parser.add_argument("--states", type=int, default=100_000, help="restore: how many states (default: 100000)")
     parser.add_argument("--work", type=Path, help="where to work; it is kept, and what is there is used again")
     args = parser.parse_args()
@@ -53,7 +56,7 @@ def main() -> int:
         for name in [name for name in BENCHMARKS if not args.names or name in args.names]:
             started = time.monotonic()
             module: Any = importlib.import_module(f"bench.{name.replace('-', '_')}")
-            shared = "files" if name in ("memory", "unchanged") else name
+            shared = "files" if name in ("memory", "unchanged", "replay") else name
             with World(work / shared) as world:
                 result: Result = module.measure(world, args)
             result.seconds = time.monotonic() - started
