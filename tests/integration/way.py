@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import io
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -13,7 +15,9 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
+from unittest import mock
 
+from streams.cli import main
 from streams.consumers.catalog import Catalog
 from streams.consumers.catalog_rows import DocumentRow
 from streams.consumers.search import SearchIndex
@@ -68,6 +72,28 @@ class Way:
         said = Said(process.returncode, out.decode(), err.decode())
         assert "Traceback" not in said.err, said.err
         return said
+
+    def ask(self, *args: str) -> Said:
+        """The same in this process, which spares the seconds that a process takes to start."""
+        out, err = io.StringIO(), io.StringIO()
+        root = logging.getLogger()
+        handlers, level = root.handlers[:], root.level
+        status: Any = None
+        with (
+            mock.patch.dict(os.environ, self.environment, clear=True),
+            mock.patch.object(sys, "argv", ["canonry", *args]),
+            mock.patch.object(sys, "stdin", io.StringIO()),
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(err),
+        ):
+            try:
+                main()
+            except SystemExit as ended:
+                status = ended.code
+            finally:
+                root.handlers[:], root.level = handlers, level
+        assert isinstance(status, int)
+        return Said(status, out.getvalue(), err.getvalue())
 
     def run(self, *args: str, status: int = 0, **variables: str) -> dict[str, Any]:
         """`canonry run --json`; its report."""
