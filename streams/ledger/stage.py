@@ -9,15 +9,17 @@ from datetime import UTC, datetime, timedelta
 
 from streams.blobs import BlobStore
 from streams.errors import BlobCorrupt, BlobNotFound
+from streams.ledger.fence import Watch
 from streams.ledger.links import links
 from streams.ledger.store import StateStore
 from streams.ledger.timeline import version_at
-from streams.ledger.transitions import Arrived, Effects, Event, Policy, apply
+from streams.ledger.transitions import Arrived, Effects, Event, Policy, apply, standing
 from streams.records import (
     Canon,
     CanonSummary,
     ChangeEvent,
     Decision,
+    Lane,
     PageScores,
     Payload,
     Quarantined,
@@ -26,6 +28,7 @@ from streams.records import (
     SourceState,
     Version,
 )
+from streams.records.headers import EventContext
 from streams.runtime.messages import Incoming, Outgoing, Outputs
 from streams.runtime.metrics import Metrics
 from streams.settings import Settings, SourceSettings
@@ -33,6 +36,8 @@ from streams.settings import Settings, SourceSettings
 log = logging.getLogger(__name__)
 
 UNREGISTERED = SourceSettings()
+FENCED = ("versions", "canon-ready", "quarantine")
+"""Where a record that comes too late would replace a newer one; the others' tell their sequence, or are facts."""
 
 
 class LedgerStage:
@@ -48,8 +53,12 @@ class LedgerStage:
         self._metrics = metrics or Metrics()
         self._store = store
         self._states = states
+        self._watch: Watch | None = None
 
     async def assigned(self, partitions: set[int]) -> None:
+        if self._watch is None:
+            self._watch = Watch(self._settings, self._states.broker, FENCED)
+        await self._watch.begin(partitions)
         await self._states.restore(partitions)
 
     async def revoked(self) -> None:
@@ -70,7 +79,43 @@ class LedgerStage:
             proof=[Outgoing("deleted", event.key, deletion) for deletion in effects.deletions],
             then=[Outgoing("versions", event.key, after)],
             settle=lambda: self._settle(event.partition, after, now),
+            fence=self._states.token(event.partition, event.generation).text(),
         )
+
+    async def overwritten(self, generation: int) -> set[tuple[int, str]]:
+        assert self._watch is not None
+        for partition, key, token in await self._watch.look():
+            if token < self._states.token(partition, generation):
+                self._states.overwritten.add((partition, key))
+        found = {(partition, key.decode("utf-8", "replace")) for partition, key in self._states.overwritten}
+        self._states.overwritten.clear()
+        return found
+
+    async def restated(self, partition: int, key: str, generation: int) -> tuple[Incoming, Outputs] | None:
+        state = self._states.get(partition, key) if self._states.holds(partition) else None
+        if state is None:
+            return None  # of an event that is still to come, or not ours any more
+        now = datetime.now(UTC)
+        event = Incoming(
+            topic="raw-arrived",
+            partition=partition,
+            offset=state.high_water.offset,
+            timestamp=now.timestamp(),
+            key=key,
+            record=state,
+            context=EventContext.new(Lane.RECONCILE),
+            generation=generation,
+        )
+        outputs = Outputs(
+            first=await self._effects(event, state, standing(state), now),
+            then=[Outgoing("versions", key, state)],
+            fence=self._states.token(partition, generation).text(),
+        )
+        return event, outputs
+
+    async def unwatched(self) -> None:
+        if self._watch is not None:
+            await self._watch.stop()
 
     def _settle(self, partition: int, after: SourceState, now: datetime) -> None:
         """The effects and the state are confirmed."""

@@ -1,4 +1,4 @@
-"""The states of the partitions that are ours: restored from a compacted topic, kept in memory, packed.
+"""The records of the partitions that are ours, restored from a compacted topic (`versions`, `contents`), kept packed.
 
 Faust's Table neither confirms its changelog writes nor recovers reliably from a compacted topic (#176, #597, #651), so
 this reads the topic itself, up to the high watermark, before the first event of a partition is handled.
@@ -10,12 +10,13 @@ import asyncio
 import logging
 import time
 import zlib
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import KafkaError
 
 from streams.errors import BrokerUnavailable
+from streams.ledger.fence import Token
 from streams.log.client import connection
 from streams.records import Record, SourceState
 from streams.records.codec import decode, encode
@@ -58,10 +59,21 @@ class RecordStore(Generic[R]):
         self._key = key_field(topic)
         self._topic = settings.kafka.topic_prefix + topic
         self._connection = connection(settings, broker)
-        self._broker = broker
+        self.broker = broker
         self._states: dict[int, dict[bytes, bytes]] = {}
         self._packing = Packing()
         self._positions: dict[int, int] = {}
+        self._restored: dict[int, int] = {}  # the high watermark of the last restoration
+        self._newest: dict[int, Token] = {}  # of those who have written in the partition
+        self.overwritten: set[tuple[int, bytes]] = set()  # where a record of a former owner was passed over
+
+    def holds(self, partition: int) -> bool:
+        """Whether this partition is ours."""
+        return partition in self._states
+
+    def token(self, partition: int, generation: int) -> Token:
+        """Who we are for this partition."""
+        return Token(self._restored.get(partition, 0), generation)
 
     def get(self, partition: int, key: str) -> R | None:
         """The newest record of this key. Raises UndecodableMessage when it is damaged."""
@@ -85,6 +97,7 @@ class RecordStore(Generic[R]):
         for gone in self._states.keys() - partitions:
             del self._states[gone]
             self._positions.pop(gone, None)
+            self._newest.pop(gone, None)
         for partition in partitions:
             self._states.setdefault(partition, {})
         if not partitions:
@@ -94,7 +107,7 @@ class RecordStore(Generic[R]):
             await consumer.start()
             await self._read(consumer, [TopicPartition(self._topic, partition) for partition in sorted(partitions)])
         except KafkaError as error:
-            raise BrokerUnavailable(f"{self._topic} can't be read from {self._broker}: {error!r}.") from error
+            raise BrokerUnavailable(f"{self._topic} can't be read from {self.broker}: {error!r}.") from error
         finally:
             await consumer.stop()
         log.info("%d states restored in %.2f s.", len(self), time.monotonic() - started)
@@ -110,13 +123,25 @@ class RecordStore(Generic[R]):
             for tp, messages in (await consumer.getmany(*behind, timeout_ms=500, max_records=BATCH)).items():
                 states = self._states[tp.partition]
                 for message in messages:
-                    if message.value is None:
+                    if not self._counts(message):
+                        self.overwritten.add((tp.partition, message.key))
+                    elif message.value is None:
                         states.pop(message.key, None)
                     else:
                         states[message.key] = self._packing.pack(message.value)
                 self._positions[tp.partition] = await consumer.position(tp)
             behind = {tp for tp in behind if await consumer.position(tp) < ends[tp]}
             await asyncio.sleep(0)  # nothing above waits while there is enough to read
+        self._restored = {tp.partition: ends[tp] for tp in wanted}
+
+    def _counts(self, message: Any) -> bool:
+        """Whether its writer owned the partition, as far as its token and those before it tell."""
+        token = Token.of(message.headers)
+        if token is None:
+            return True
+        newest = self._newest.get(message.partition, token)
+        self._newest[message.partition] = max(newest, token)
+        return token >= newest
 
 
 class StateStore(RecordStore[SourceState]):

@@ -53,7 +53,18 @@ from streams.records import (
     Version,
 )
 
-__all__ = ["RULES", "Arrived", "DecisionRefused", "Effects", "Event", "Policy", "apply", "empty", "version_at"]
+__all__ = [
+    "RULES",
+    "Arrived",
+    "DecisionRefused",
+    "Effects",
+    "Event",
+    "Policy",
+    "apply",
+    "empty",
+    "standing",
+    "version_at",
+]
 
 
 class DecisionRefused(CanonryError):
@@ -171,12 +182,14 @@ def _change(state: SourceState, event: Arrived, now: datetime) -> SourceState:
     # What counts is what stands before it: a result may have opened a later version already.
     life, earlier_lives = _life_at(state, here)
     lives = any(order(version) < here for version in life.versions)
-    if operation is Operation.DELETE and earlier_lives and not lives:
+    if operation is Operation.DELETE and earlier_lives and not lives and not change.parent_order:
         return _seen(state, event.sequence)  # deleted already
     if operation is Operation.MOVE or not any(order(version) < here for version in state.versions):
         change = msgspec.structs.replace(change, path=manifest.path, file_name=manifest.file_name)
     if operation is Operation.ACL:
         change = msgspec.structs.replace(change, readers=manifest.readers, owner=manifest.owner)
+    if operation is Operation.DELETE:
+        state = _unfolded(state, change)
     return _seen(
         msgspec.structs.replace(state, changes=[*state.changes, change], source=state.source or manifest.source),
         event.sequence,
@@ -204,11 +217,17 @@ def _result(state: SourceState, event: Screened, now: datetime) -> SourceState:
         # event, when it is read, says whether it stays (`_insert`).
         return msgspec.structs.replace(state, versions=[*state.versions, judged(opened, event, now)])
     if target is None:
-        target = _repeated_by(state, opened)  # its event said what this version says
+        # Its event said what another version of this content had said.
+        target = _repeated_by(state, opened) or _of_the_same_content(state, opened)
     if target is None:
         return state  # of a version that was trimmed
     after = judged(target, event, now)
     return state if after is target or after == target else _replace(state, after)
+
+
+def _of_the_same_content(state: SourceState, version: Version) -> Version | None:
+    wanted = version.content.sha256 if version.content else None
+    return next((v for v in state.versions if v.content and v.content.sha256 == wanted and v.erased_at is None), None)
 
 
 def _decision(state: SourceState, event: Decision, now: datetime) -> SourceState:
@@ -381,9 +400,9 @@ def _insert(state: SourceState, version: Version) -> SourceState:
             others = [joined(other, known) if other is before else other for other in others]
             state = msgspec.structs.replace(state, versions=others)
         return _repeated(state, version)
-    if known is not None:
-        return _seen(state, version.sequence)
-    return _seen(msgspec.structs.replace(state, versions=[*state.versions, version]), version.sequence)
+    if known is None:
+        state = msgspec.structs.replace(state, versions=[*state.versions, version])
+    return _seen(_unfolded(state, version), version.sequence)
 
 
 def _says_the_same(one: Version, other: Version) -> bool:
@@ -400,8 +419,14 @@ def _repeated(state: SourceState, version: Version) -> SourceState:
     manifest = version.manifest
     if any(change.sequence == version.sequence for change in state.changes):
         return state
+    if manifest.parent_order in _told_by_parent(state):
+        return _seen(state, version.sequence)
     path, _, _ = latest_place(state, before=order(version))
-    if (manifest.path, (manifest.readers, manifest.owner)) == (path, latest_rights(state, before=order(version))):
+    # A child's repetition is kept whatever it says: an event of its container may still come to stand before it.
+    if not manifest.parent_order and (manifest.path, (manifest.readers, manifest.owner)) == (
+        path,
+        latest_rights(state, before=order(version)),
+    ):
         return _seen(state, version.sequence)
     change = Change(
         operation=Operation.UPSERT,
@@ -414,6 +439,46 @@ def _repeated(state: SourceState, version: Version) -> SourceState:
         parent_order=manifest.parent_order,
     )
     return _seen(msgspec.structs.replace(state, changes=[*state.changes, change]), version.sequence)
+
+
+def _told_by_parent(state: SourceState) -> list[list[Sequence]]:
+    """Of a child: the events of its containers that are known to have brought it."""
+    repeated = [change.parent_order for change in state.changes if change.operation is Operation.UPSERT]
+    return [known for known in (*repeated, *(v.manifest.parent_order for v in state.versions)) if known]
+
+
+def _unfolded(state: SourceState, fact: Version | Change) -> SourceState:
+    """What repeats a child's version is a version itself, once a fact has come to stand between the two."""
+    here = order(fact)
+    before = max((v for v in state.versions if order(v) < here), key=order, default=None)
+    after = min((v for v in state.versions if order(v) > here), key=order, default=None)
+    repeated = [
+        change
+        for change in state.changes
+        if change.operation is Operation.UPSERT
+        and change.parent_order
+        and here < order(change)
+        and (after is None or order(change) < order(after))
+    ]
+    if before is None or not repeated:
+        return state
+    first = min(repeated, key=order)
+    manifest = msgspec.structs.replace(
+        before.manifest,
+        path=first.path or before.manifest.path,
+        file_name=first.file_name or before.manifest.file_name,
+        readers=first.readers,
+        owner=first.owner,
+        observed_at=first.at,
+        ingested_at=first.at,
+        parent_order=first.parent_order,
+    )
+    version = Version(sequence=first.sequence, manifest=manifest, content=before.content, valid_from=first.at)
+    return msgspec.structs.replace(
+        state,
+        versions=[*state.versions, version],
+        changes=[change for change in state.changes if change is not first],
+    )
 
 
 def _dated(before: SourceState, after: SourceState, now: datetime, lane: Lane) -> SourceState:
@@ -463,6 +528,12 @@ def _held(state: SourceState) -> Any:
     return (version.sequence, version.screening, state.path, state.readers, state.owner)
 
 
+def standing(state: SourceState) -> Effects:
+    """What stands on `canon-ready` and `quarantine` when consumers see exactly this state."""
+    seen, held = _seen_by_consumers(state) is not None, _held(state) is not None
+    return Effects(publish=seen, withdraw=not seen, hold=held, release=not held)
+
+
 def _difference(before: SourceState, after: SourceState) -> Effects:
     seen_before, seen_after = _seen_by_consumers(before), _seen_by_consumers(after)
     held_before, held_after = _held(before), _held(after)
@@ -476,7 +547,7 @@ def _difference(before: SourceState, after: SourceState) -> Effects:
     effects.deletions = [
         _deletion(after, change)
         for change in after.changes
-        if change.operation is Operation.DELETE and change.sequence not in known and last_version(after, change)
+        if change.operation is Operation.DELETE and change.sequence not in known and _ends_a_life(after, change)
     ]
     effects.deletions += proofs(before, after)
     effects.extract = _extractions(before, after)
@@ -506,6 +577,10 @@ def _extractions(before: SourceState, after: SourceState) -> list[Decoded]:
             if known is None or made not in known.decisions
         ]
     return found
+
+
+def _ends_a_life(state: SourceState, change: Change) -> bool:
+    return any(life.versions for life in lives_of(state.versions, state.changes) if life.deleted == change)
 
 
 def _deletion(state: SourceState, change: Change) -> Deletion:

@@ -12,6 +12,7 @@ from streams.records.events import Lane
 Headers = list[tuple[str, bytes]]
 
 CE_TYPE_PREFIX = "canonry."
+FENCE = "fence"  # which owner of a partition wrote a record of the ledger, see `streams.ledger.fence`
 REPLAY_OF = "replay_of"
 """On raw-arrived: the offset of the event that this one is a copy of, made by `canonry replay`. A copy is for decode
 alone and keeps the original's sequence: it opens no version, and it can't bring back what was deleted after it."""

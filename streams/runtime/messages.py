@@ -24,6 +24,7 @@ class Incoming:
     key: str  # source_id, or content hash on the topics that are keyed by it
     record: Record
     context: EventContext
+    generation: int = 0  # of the group, in which it was delivered
     replay_of: int | None = None  # a copy of the event at this offset, see `streams.records.headers.REPLAY_OF`
 
 
@@ -46,6 +47,7 @@ class Outputs:
     proof: list[Outgoing] = field(default_factory=list)  # says that `first` was done
     then: list[Outgoing] = field(default_factory=list)
     settle: Callable[[], None] | None = None
+    fence: str = ""  # a header of its records: who owned the partition, see `streams.ledger.fence`
 
 
 class Handler(Protocol):
@@ -96,5 +98,6 @@ def read(topic: str, message: Any) -> Incoming:
         key=key,
         record=record,
         context=read_context(message.headers),
+        generation=message.generation_id or 0,
         replay_of=replay_of,
     )

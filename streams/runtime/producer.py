@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 from streams.log.producer import ConfirmedProducer, encode_bounded
-from streams.records.headers import EventContext, event_headers
+from streams.records.headers import FENCE, EventContext, event_headers
 from streams.runtime.messages import Outgoing
 
 
@@ -14,7 +14,14 @@ class Producer(ConfirmedProducer):
     """The producer that all stages of a process share."""
 
     async def send(
-        self, outgoing: list[Outgoing], *, stage: str, event_id: str, context: EventContext, partition: int
+        self,
+        outgoing: list[Outgoing],
+        *,
+        stage: str,
+        event_id: str,
+        context: EventContext,
+        partition: int,
+        fence: str = "",
     ) -> list[Any]:
         """Publishes records and waits until all are confirmed.
 
@@ -23,6 +30,7 @@ class Producer(ConfirmedProducer):
             partition: of that event. What concerns one document stands in one partition number, even if a connector's
                 client chose it by another rule than ours; a state that is elsewhere would not be found again. What is
                 `partition_by_key` goes where its key leads.
+            fence: see `streams.ledger.fence`.
 
         Raises:
             BrokerUnavailable: not confirmed; send them again.
@@ -38,6 +46,8 @@ class Producer(ConfirmedProducer):
                 event_id=f"{event_id}/{number}",
                 context=context,
             )
+            if fence:
+                headers.append((FENCE, fence.encode()))
             where = None if out.partition_by_key else partition
             waiting.append(self.send_raw(out.topic, out.key.encode(), value, headers, where))
         return await asyncio.gather(*waiting)

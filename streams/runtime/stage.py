@@ -32,6 +32,7 @@ from streams.records.headers import EventContext, dead_letter_headers
 from streams.runtime.commits import commit, committed, positions
 from streams.runtime.lag import Book, PartitionLag
 from streams.runtime.lanes import Lanes
+from streams.runtime.mender import Fenced, Mender
 from streams.runtime.messages import Handler, Incoming, Outgoing, Outputs, read
 from streams.runtime.metrics import Metrics
 from streams.runtime.offsets import PartitionOffsets
@@ -109,6 +110,7 @@ class StageApp:
         self._stopping = False
         self._fatal: BaseException | None = None
         self._committer: asyncio.Task[None] | None = None
+        self._mender: asyncio.Task[None] | None = None
         self.app = self._build(settings, broker, client_id)
 
     def _build(self, settings: Settings, broker: str, client_id: str) -> Any:
@@ -156,6 +158,9 @@ class StageApp:
         """Joins the group and begins to work."""
         await self.app.start()
         self._committer = asyncio.create_task(self._commit_for_ever())
+        if isinstance(self._handler, Fenced):
+            mender = Mender(self._handler, self._lanes, self._settled_generation, self._deliver_again)
+            self._mender = asyncio.create_task(self._mend_for_ever(mender))
 
     async def stop(self, drain_s: float) -> None:
         """Finishes what is running, at most `drain_s` seconds, commits, and leaves the group."""
@@ -163,9 +168,12 @@ class StageApp:
         if not await self._lanes.drained(drain_s):
             log.warning("%s: %d events were still running and will come again.", self.stage.name, self._lanes.active)
             await self._lanes.cancel()
-        if self._committer is not None:
-            self._committer.cancel()
-            await asyncio.gather(self._committer, return_exceptions=True)
+        for task in (self._committer, self._mender):
+            if task is not None:
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+        if isinstance(self._handler, Fenced):
+            await self._handler.unwatched()
         await self._commit()
         await self.app.stop()
 
@@ -416,21 +424,40 @@ class StageApp:
         async with self._publication():
             for part in (outputs.first, outputs.proof, outputs.then):
                 if part:
-                    await self._publish(job, part, event)
+                    await self._publish(job, part, event, outputs.fence)
                 if not self._holds(job):
                     return False
             if outputs.settle is not None:
                 outputs.settle()
         return True
 
-    async def _publish(self, job: _Job, part: list[Outgoing], event: Incoming) -> None:
+    async def _publish(self, job: _Job, part: list[Outgoing], event: Incoming, fence: str) -> None:
         await self._producer.send(
             part,
             stage=self.stage.name,
             event_id=job.event_id,
             context=event.context,
             partition=event.partition,
+            fence=fence,
         )
+
+    async def _mend_for_ever(self, mender: Mender) -> None:
+        try:
+            await mender.run()
+        except Exception as error:
+            log.exception("%s: what others overwrite can't be put right.", self.stage.name)
+            self._fatal = error
+
+    def _settled_generation(self) -> int | None:
+        """The generation of now, once its partitions are ours and their state is restored."""
+        ready = self._ready
+        if self._stopping or not self._assigned.is_set() or ready is None or not ready.done() or ready.cancelled():
+            return None
+        generation: int = self.app.consumer_generation_id
+        return generation
+
+    async def _deliver_again(self, event: Incoming, outputs: Outputs) -> bool:
+        return await self._deliver(_Job(event.topic, event, event.generation), event, outputs)
 
     @contextlib.asynccontextmanager
     async def _publication(self) -> AsyncIterator[None]:

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from streams.records.headers import EventContext
 from streams.runtime.messages import Outgoing
 from streams.runtime.producer import Producer
 from streams.runtime.stage import StageApp
@@ -140,12 +139,10 @@ class SlowProducer(Producer):
         self.sending = asyncio.Event()
         self.gate = asyncio.Event()
 
-    async def send(
-        self, outgoing: list[Outgoing], *, stage: str, event_id: str, context: EventContext, partition: int
-    ) -> list[Any]:
+    async def send(self, outgoing: list[Outgoing], **about: Any) -> list[Any]:
         self.sending.set()
         await self.gate.wait()
-        return await super().send(outgoing, stage=stage, event_id=event_id, context=context, partition=partition)
+        return await super().send(outgoing, **about)
 
 
 async def test_partitions_are_not_handed_over_while_something_is_being_published(settings: Settings) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from streams.blobs import open_store
+from streams.ledger.fence import Token
 from streams.ledger.stage import LedgerStage
 from streams.ledger.store import StateStore
 from streams.records import Canon, SourceState
@@ -24,6 +25,9 @@ class OneState(StateStore):
 
     def get(self, partition: int, source_id: str) -> SourceState:
         return self.state
+
+    def token(self, partition: int, generation: int) -> Token:
+        return Token(0, generation)
 
 
 @pytest.mark.parametrize("change", [move(7, "elsewhere/doc.txt"), acl(7, [])], ids=["move", "revoked rights"])
