@@ -10,7 +10,7 @@ import asyncio
 import logging
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 from streams.errors import SettingsError
@@ -21,7 +21,7 @@ CONNECTIONS = 16
 REQUEST_BYTES = 8192
 DEADLINE_S = 5.0
 FRESH_S = 1.0
-"""An answer is given again for so long: rendering takes milliseconds of the loop, however often it is asked for."""
+"""An answer is given again for so long, however often it is asked for: making one costs the worker time."""
 
 REASONS = {
     200: "OK",
@@ -65,13 +65,14 @@ class Endpoints:
 
     Args:
         address: `host:port`, `:port` or `port`.
-        paths: what each path answers; called in the loop, so it must be quick and never wait.
+        paths: what each path answers; called in the loop, so it must be quick there.
     """
 
-    def __init__(self, address: str, paths: Mapping[str, Callable[[], Reply]]) -> None:
+    def __init__(self, address: str, paths: Mapping[str, Callable[[], Awaitable[Reply]]]) -> None:
         self._host, self._port = parse_address(address)
         self._paths = dict(paths)
         self._known: dict[str, tuple[float, Reply]] = {}
+        self._answering = {path: asyncio.Lock() for path in self._paths}
         self._open = 0
         self._server: asyncio.Server | None = None
 
@@ -134,19 +135,19 @@ class Endpoints:
             return method == "HEAD", Reply(404, f"There are {', '.join(self._paths)}.\n")
         if method not in ("GET", "HEAD"):
             return False, Reply(405, "GET or HEAD.\n")
-        return method == "HEAD", self._answer(path)
+        return method == "HEAD", await self._answer(path)
 
-    def _answer(self, path: str) -> Reply:
-        at, known = self._known.get(path, (float("-inf"), None))
-        now = time.monotonic()
-        if known is None or now - at > FRESH_S:
-            try:
-                known = self._paths[path]()
-            except Exception:
-                log.exception("%s could not be answered.", path)
-                known = Reply(500, "See the worker's log.\n")
-            self._known[path] = (now, known)
-        return known
+    async def _answer(self, path: str) -> Reply:
+        async with self._answering[path]:
+            at, known = self._known.get(path, (float("-inf"), None))
+            if known is None or time.monotonic() - at > FRESH_S:
+                try:
+                    known = await self._paths[path]()
+                except Exception:
+                    log.exception("%s could not be answered.", path)
+                    known = Reply(500, "See the worker's log.\n")
+                self._known[path] = (time.monotonic(), known)
+            return known
 
 
 def _bytes(reply: Reply, *, head: bool) -> bytes:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Callable, Iterable, Mapping, Sized
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sized
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
@@ -19,7 +21,10 @@ if TYPE_CHECKING:
 
 
 class WorkerGauges(Collector):
-    """What is true at the moment of asking, read from the stages: no series outlives its partition."""
+    """What is true at the moment of asking, read from the stages: no series outlives its partition.
+
+    `take` reads them, in the loop that the stages live in; `collect` gives what was taken, in any thread.
+    """
 
     def __init__(
         self, apps: Iterable[StageApp], stores: Mapping[str, Sized], held: Held | None, metrics: Metrics
@@ -28,13 +33,19 @@ class WorkerGauges(Collector):
         self._stores = stores
         self._held = held
         self._metrics = metrics
+        self._taken: list[GaugeMetricFamily] = []
+
+    def take(self) -> None:
+        """Reads the stages."""
+        self._taken = [
+            build_info(),
+            *self._lags(),
+            *self._stages(),
+            *(self._quarantine(self._held) if self._held is not None else ()),
+        ]
 
     def collect(self) -> Iterable[GaugeMetricFamily]:
-        yield build_info()
-        yield from self._lags()
-        yield from self._stages()
-        if self._held is not None:
-            yield from self._quarantine(self._held)
+        return self._taken
 
     def _lags(self) -> Iterable[GaugeMetricFamily]:
         labels = ["group", "topic", "partition"]
@@ -85,23 +96,29 @@ class WorkerGauges(Collector):
 
 
 def paths(
-    metrics: Metrics, stuck: Callable[[], str | None], not_ready: Callable[[], list[str]]
-) -> dict[str, Callable[[], Reply]]:
+    metrics: Metrics, gauges: WorkerGauges, stuck: Callable[[], str | None], not_ready: Callable[[], list[str]]
+) -> dict[str, Callable[[], Awaitable[Reply]]]:
     """What each path answers.
 
     Args:
+        gauges: registered with `metrics`.
         stuck: why the worker will end itself, if it will.
         not_ready: why it is not ready; empty when it is.
     """
 
-    def show() -> Reply:
-        return Reply(200, generate_latest(metrics.registry), CONTENT_TYPE_PLAIN_0_0_4)
+    # Thousands of lines take a tenth of a second or more. Not in the pool that stores use: they may all be waiting.
+    renderer = ThreadPoolExecutor(1, thread_name_prefix="metrics")
 
-    def live() -> Reply:
+    async def show() -> Reply:
+        gauges.take()
+        text = await asyncio.get_running_loop().run_in_executor(renderer, generate_latest, metrics.registry)
+        return Reply(200, text, CONTENT_TYPE_PLAIN_0_0_4)
+
+    async def live() -> Reply:
         why = stuck()
         return Reply(200, "alive\n") if why is None else Reply(503, f"{why}\n")
 
-    def ready() -> Reply:
+    async def ready() -> Reply:
         why = not_ready()
         return Reply(503, "".join(f"{reason}\n" for reason in why)) if why else Reply(200, "ready\n")
 

@@ -69,9 +69,10 @@ class Worker:
             )
             for name in names
         ]
-        metrics.registry.register(WorkerGauges(self.apps, self._stores, self._held, metrics))
+        gauges = WorkerGauges(self.apps, self._stores, self._held, metrics)
+        metrics.registry.register(gauges)
         address = settings.worker.metrics_address
-        self.endpoints = Endpoints(address, paths(metrics, self.stuck, self.not_ready)) if address else None
+        self.endpoints = Endpoints(address, paths(metrics, gauges, self.stuck, self.not_ready)) if address else None
 
     def _handler(self, name: str, workshop: Workshop) -> Handler:
         if name == "ledger":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
 
@@ -12,14 +12,21 @@ from streams.runtime import endpoints
 from streams.runtime.endpoints import CONNECTIONS, Endpoints, Reply, parse_address
 
 
-def broken() -> Reply:
+def always(reply: Reply) -> Callable[[], Awaitable[Reply]]:
+    async def answer() -> Reply:
+        return reply
+
+    return answer
+
+
+async def broken() -> Reply:
     raise RuntimeError("a bug")
 
 
 @pytest.fixture
 async def server() -> AsyncIterator[Endpoints]:
     found = Endpoints(
-        "0", {"/good": lambda: Reply(200, "good\n"), "/bad": lambda: Reply(503, "bad\n"), "/broken": broken}
+        "0", {"/good": always(Reply(200, "good\n")), "/bad": always(Reply(503, "bad\n")), "/broken": broken}
     )
     await found.start()
     yield found

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import subprocess
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
@@ -12,6 +14,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from streams.records import Lane, Outcome
+from streams.runtime.endpoints import Reply
 from streams.runtime.held import Held
 from streams.runtime.lag import PartitionLag
 from streams.runtime.metrics import Metrics
@@ -22,6 +25,13 @@ LABELS = {
     "stage", "group", "topic", "partition", "code", "kind", "source", "outcome", "lane", "le", "version",
 }  # fmt: skip
 UNITS = ("_seconds", "_bytes", "_total", "_info", "_records", "_documents", "_states", "_ready", "_in_flight", "_fds")
+
+
+def answer(path: Callable[[], Awaitable[Reply]]) -> Reply:
+    async def wait() -> Reply:
+        return await path()
+
+    return asyncio.run(wait())
 
 
 def exposition() -> str:
@@ -38,14 +48,15 @@ def exposition() -> str:
     held.hold(0, b"share:x", "share", 5.0)
     held.hold(0, b"other:x", "a source that nobody registered", 5.0)
     metrics.begin("ledger")
-    metrics.registry.register(WorkerGauges([app], {"ledger": range(7)}, held, metrics))
+    gauges = WorkerGauges([app], {"ledger": range(7)}, held, metrics)
+    metrics.registry.register(gauges)
     metrics.processed.labels("ledger").inc()
     metrics.work.labels("ledger").observe(0.2)
     metrics.dead_letters.labels("ledger", "undecodable_message").inc()
     metrics.judged("share", Lane.LIVE, Outcome.QUARANTINED, ["truncated", "no such code"])
     metrics.ready("share", Lane.LIVE, NOW, NOW - timedelta(seconds=4), NOW - timedelta(seconds=40))
     metrics.ready("no such source", Lane.BACKFILL, NOW, NOW + timedelta(seconds=4), None)
-    body = paths(metrics, lambda: None, list)["/metrics"]().body
+    body = answer(paths(metrics, gauges, lambda: None, list)["/metrics"]).body
     assert isinstance(body, bytes)
     return body.decode()
 
@@ -103,8 +114,9 @@ def test_values() -> None:
 
 
 def test_livez_and_readyz_say_why() -> None:
-    answers = paths(Metrics(), lambda: "extract is stuck.", lambda: ["ledger restores its state.", "x"])
-    assert (answers["/livez"]().status, answers["/livez"]().body) == (503, "extract is stuck.\n")
-    assert (answers["/readyz"]().status, answers["/readyz"]().body) == (503, "ledger restores its state.\nx\n")
-    answers = paths(Metrics(), lambda: None, list)
-    assert (answers["/livez"]().status, answers["/readyz"]().status) == (200, 200)
+    gauges = WorkerGauges([], {}, None, Metrics())
+    bad = paths(Metrics(), gauges, lambda: "extract is stuck.", lambda: ["ledger restores its state.", "x"])
+    assert answer(bad["/livez"]) == Reply(503, "extract is stuck.\n")
+    assert answer(bad["/readyz"]) == Reply(503, "ledger restores its state.\nx\n")
+    good = paths(Metrics(), gauges, lambda: None, list)
+    assert (answer(good["/livez"]).status, answer(good["/readyz"]).status) == (200, 200)
