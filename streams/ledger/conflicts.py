@@ -40,7 +40,8 @@ def ranked(versions: list[Version], policy: Policy) -> tuple[list[Version], list
         versions: in their order.
 
     Returns:
-        The order, of which the last one counts, and the conflicts of that one that nothing decides.
+        The order, of which the last one counts, and the conflicts of the last claim that nothing decides. A version
+        that its source could not deliver claims nothing.
     """
     if len({version.manifest.source for version in versions}) < 2:
         return versions, []
@@ -62,7 +63,8 @@ def ranked(versions: list[Version], policy: Policy) -> tuple[list[Version], list
                         stronger.append(found.index(rival))
             standing[version.manifest.source] = version
         found.insert(min(stronger, default=len(found)), version)
-    return found, _undecided(found[-1], [c for known in contests.values() for c in known], policy)
+    counts = next((version for version in reversed(found) if version.content is not None), None)
+    return found, _undecided(counts, [c for known in contests.values() for c in known], policy)
 
 
 def held(versions: list[Version], contests: list[Contest]) -> list[Version]:
@@ -89,10 +91,12 @@ def _near(one: Version, other: Version, policy: Policy) -> bool:
     return abs(one.manifest.ingested_at - other.manifest.ingested_at) <= policy.conflict_window
 
 
-def _undecided(counts: Version, contests: list[Contest], policy: Policy) -> list[Contest]:
-    """The conflicts that nothing decides, if the version that would count is in one."""
+def _undecided(counts: Version | None, contests: list[Contest], policy: Policy) -> list[Contest]:
+    """The conflicts that nothing decides, if the claim that would count is in one."""
     open_ = [contest for contest in contests if _stronger(contest.earlier, contest.later, policy) == 0]
-    ours = any(counts.sequence in (contest.earlier.sequence, contest.later.sequence) for contest in open_)
+    ours = counts is not None and any(
+        counts.sequence in (contest.earlier.sequence, contest.later.sequence) for contest in open_
+    )
     return open_ if ours else []
 
 

@@ -121,9 +121,9 @@ def said(version: Version) -> Screening | None:
     return version.found if version.overruled else version.screening
 
 
-def digest(screening: Screening) -> str:
-    """Names what the screen found, so that a decision can refer to it."""
-    return hashlib.sha256(msgspec.json.encode(screening)).hexdigest()[:16]
+def digest(judgement: Judgement) -> str:
+    """Names what was found in which text, so that a decision can refer to it."""
+    return hashlib.sha256(msgspec.json.encode((judgement.fingerprint, judgement.screening))).hexdigest()[:16]
 
 
 def overruled(version: Version, screening: Screening, since: datetime) -> Version:
@@ -228,7 +228,7 @@ def _decided(judgement: Judgement, decisions: list[Decided]) -> Decided | None:
     """The decision that stands about these findings."""
     if not decisions or judgement.screening.outcome is not Outcome.QUARANTINED:
         return None
-    findings = digest(judgement.screening)
+    findings = digest(judgement)
     about = [made for made in decisions if made.findings == findings and made.kind in VERDICTS]
     return about[-1] if about and about[-1].kind is not DecisionKind.UNDO else None
 

@@ -12,7 +12,7 @@ from streams.ledger.timeline import as_of
 from streams.ledger.transitions import Arrived, DecisionRefused, Policy
 from streams.records import DecisionKind, Outcome
 from streams.records.codec import decode, encode
-from tests.unit.ledger.make import Ledger, at, delete, held_of, result, seq, up, without_times
+from tests.unit.ledger.make import Ledger, at, broken, delete, held_of, result, seq, up, without_times
 from tests.unit.ledger.test_decisions import decide
 
 WINDOW = timedelta(minutes=60)
@@ -147,6 +147,14 @@ def test_an_accepted_claim_with_a_bad_text_is_still_held_for_that() -> None:
     assert (ledger.current, version.outcome, version.screening.problems) == (1, Outcome.QUARANTINED, ["truncated"])
     ledger.take(decide(1, ACCEPT, minute=2))
     assert ledger.published == 1
+
+
+def test_a_source_that_fails_to_deliver_does_not_settle_the_conflict() -> None:
+    ledger = told(UNRANKED, up(0, "A"), crm(1, "B"))
+    ledger.take(broken(2))
+    assert (ledger.canon, ledger.state.conflict, ledger.current) == (None, True, 2)
+    ledger.take(decide(1, ACCEPT))
+    assert (ledger.published, ledger.state.stale) == (1, True)
 
 
 def test_a_delete_ends_the_conflict() -> None:

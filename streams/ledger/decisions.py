@@ -1,0 +1,125 @@
+"""What people decide about a document: facts of its versions, refused where they do not fit (any more)."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+
+from streams.errors import CanonryError
+from streams.extract.registry import EXTRACTORS, named
+from streams.ledger.conflicts import verdict
+from streams.ledger.facts import replaced
+from streams.ledger.judgement import VERDICTS, digest, judgements, said
+from streams.ledger.timeline import lives_of, version_at
+from streams.records import Decided, Decision, DecisionKind, Erasure, Operation, Outcome, SourceState, Status, Version
+
+KEEP_DECISIONS = 50
+
+
+class DecisionRefused(CanonryError):
+    """A decision that does not fit the state of its document (any more)."""
+
+    code = "decision_refused"
+    remedy = "Look at the document with `canonry doc` and decide again."
+
+
+def decide(state: SourceState, event: Decision, now: datetime) -> SourceState:
+    """Rules 8 and 10: a person ends what the screen or the ranks could not; only what is held now can be decided."""
+    if event.kind is DecisionKind.ERASE:
+        return _erase(state, event)
+    target = version_at(state, event.sequence)
+    made = Decided(
+        kind=event.kind,
+        tool=event.tool,
+        actor=event.actor,
+        reason=event.reason,
+        decided_at=event.decided_at,
+        carried_out_at=now,
+        seen=state.high_water,
+    )
+    if target is not None and any(_same_decision(made, known) for known in target.decisions):
+        return state  # carried out already
+    claim = target is not None and event.kind in VERDICTS and _is_claim(state, target, event.kind)
+    if target is None or (state.current != event.sequence and not claim):
+        raise DecisionRefused(f"{event.source_id}: version {event.sequence.offset} is not the current one (any more).")
+    if claim:
+        pass  # it is about the conflict, whatever the screen says of the text
+    elif event.kind in VERDICTS:
+        made = _verdict(state, target, made)
+    elif event.kind is DecisionKind.RE_EXTRACT:
+        _require_extractable(state, target, event)
+    else:
+        raise DecisionRefused(
+            f"{event.source_id}: the decision {event.kind.value!r} can't be carried out: no stage does it yet.",
+            remedy="Extract it again with another tool, accept it as it is, or skip it.",
+        )
+    return replaced(state, msgspec.structs.replace(target, decisions=[*target.decisions, made][-KEEP_DECISIONS:]))
+
+
+def _same_decision(one: Decided, other: Decided) -> bool:
+    return (one.kind, one.tool, one.actor, one.reason, one.decided_at) == (
+        other.kind,
+        other.tool,
+        other.actor,
+        other.reason,
+        other.decided_at,
+    )
+
+
+def _is_claim(state: SourceState, target: Version, kind: DecisionKind) -> bool:
+    """Whether a verdict is about the conflict that this version is in, or was in."""
+    if kind is not DecisionKind.UNDO:
+        return target.contested
+    return verdict(target) is not None and target in lives_of(state.versions, state.changes)[-1].versions
+
+
+def _verdict(state: SourceState, target: Version, made: Decided) -> Decided:
+    """The decision with the findings that it is about. Raises DecisionRefused."""
+    screening = said(target)
+    wanted = {DecisionKind.ACCEPT: Outcome.READY, DecisionKind.SKIP: Outcome.SKIPPED}.get(made.kind)
+    if wanted is None and not (target.overruled and screening is not None):
+        raise DecisionRefused(f"{state.source_id}: there is no decision about it to undo.")
+    if wanted is not None and target.outcome is not Outcome.QUARANTINED:
+        raise DecisionRefused(f"{state.source_id}: it is {target.outcome.value}, not quarantined.")
+    if wanted is Outcome.READY and not target.canons:
+        raise DecisionRefused(
+            f"{state.source_id}: there is no text to accept.", remedy="Extract it again with another tool, or skip it."
+        )
+    return msgspec.structs.replace(made, findings=digest(judgements(target)[-1]))
+
+
+def _require_extractable(state: SourceState, target: Version, event: Decision) -> None:
+    """Whether a version can be sent to an extractor again. Raises DecisionRefused."""
+    if target.content is None:
+        raise DecisionRefused(
+            f"{state.source_id}: its source never delivered the bytes.", remedy="Have the source read it again."
+        )
+    if target.detection is None:
+        raise DecisionRefused(
+            f"{state.source_id}: nobody has found out yet what its bytes are.",
+            remedy="Decide again when `canonry doc` shows its format, or replay the stage decode.",
+        )
+    if event.tool is not None and named(event.tool) is None:
+        tools = ", ".join(spec.name for spec in EXTRACTORS)
+        raise DecisionRefused(
+            f"{state.source_id}: no extractor is called {event.tool!r}.", remedy=f"Take one of {tools}."
+        )
+
+
+def _erase(state: SourceState, event: Decision) -> SourceState:
+    """What ended by a delete loses its text; what is created again afterwards is none of it."""
+    if any((e.erased_at, e.actor, e.reason) == (event.decided_at, event.actor, event.reason) for e in state.erasures):
+        return state  # carried out already
+    if state.status is not Status.DELETED:
+        raise DecisionRefused(
+            f"{event.source_id}: it is {state.status.value}, and only what is deleted can be erased.",
+            remedy="Delete it at its source, and erase it when `canonry doc` says that it is deleted.",
+        )
+    newest = max(change.sequence for change in state.changes if change.operation is Operation.DELETE)
+    if any(version.sequence > event.sequence for version in state.versions):
+        raise DecisionRefused(f"{event.source_id}: it has versions after {event.sequence.offset}.")
+    if any(erasure.sequence == newest for erasure in state.erasures):
+        return state  # by another decision
+    erasure = Erasure(sequence=newest, erased_at=event.decided_at, actor=event.actor, reason=event.reason)
+    return msgspec.structs.replace(state, erasures=[*state.erasures, erasure])
