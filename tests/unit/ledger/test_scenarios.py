@@ -102,6 +102,6 @@ def test_a_held_update_and_then_a_delete(held_update: str) -> None:
     ledger.take(delete(2))
     assert (ledger.held, ledger.canon) == (None, None)
     before, seen = ledger.state, list(ledger.visible)
-    with pytest.raises(DecisionRefused, match=f"{ID}: version 1 is not the current one"):
+    with pytest.raises(DecisionRefused, match=f"{ID}: version 1 is not the current one: the document was deleted"):
         ledger.take(decision(1, DecisionKind.ACCEPT))
     assert (ledger.state, ledger.visible) == (before, seen)
