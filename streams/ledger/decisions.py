@@ -43,7 +43,7 @@ def decide(state: SourceState, event: Decision, now: datetime) -> SourceState:
     claim = target is not None and event.kind in VERDICTS and _is_claim(state, target, event.kind)
     if target is None or (state.current != event.sequence and not claim):
         why = (
-            "the document was deleted." if state.status is Status.DELETED else "there is a newer one, or it never was."
+            "the document was deleted." if state.status is Status.DELETED else "there is a newer one or none."
         )
         raise DecisionRefused(f"{event.source_id}: version {event.sequence.offset} is not the current one: {why}")
     if claim:
