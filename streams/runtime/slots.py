@@ -173,11 +173,16 @@ class Slots:
             SlotFailure: a process does not start, or ends while it loads.
         """
         slots = [await self._free.get() for _ in self._all]
+        jobs = [slot.run("warm", None, b"", START_TIMEOUT_S) for slot in slots]
+        loading = asyncio.gather(*jobs, return_exceptions=True)
         try:
-            await asyncio.gather(*(slot.run("warm", None, b"", START_TIMEOUT_S) for slot in slots))
+            # Also when one has failed, the others go on: a slot that got a job meanwhile would mix up its two answers.
+            failures = [failure for failure in await loading if isinstance(failure, BaseException)]
         finally:
             for slot in reversed(slots):
                 self._free.put_nowait(slot)
+        if failures:
+            raise failures[0]
 
     async def run(
         self, job: str, args: Any, result: type[T], *, body: bytes = b"", timeout_s: float | None = None

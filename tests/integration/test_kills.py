@@ -141,13 +141,17 @@ class Killer:
         self.workers += 1
         self.keep()
 
-    def kill_slot(self, chance: random.Random) -> None:
+    async def kill_slot(self, chance: random.Random) -> None:
+        """Kills one of the slots, as soon as there is one."""
         assert self._process is not None
-        found = [pid for pid in children(self._process.process.pid) if "slot_main" in command_line(pid)]
-        if found:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(chance.choice(found), signal.SIGKILL)
-                self.slots += 1
+        while self._process.running:
+            found = [pid for pid in children(self._process.process.pid) if "slot_main" in command_line(pid)]
+            if found:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(chance.choice(found), signal.SIGKILL)
+                    self.slots += 1
+                return
+            await asyncio.sleep(0.05)
 
     def stop(self) -> None:
         if self._process is not None:
@@ -188,7 +192,7 @@ async def run(settings: Settings, events: list[ChangeEvent], log: Path, kills: i
                     await watch.look()
                     killer.keep()
                 if done % 2:
-                    killer.kill_slot(chance)
+                    await killer.kill_slot(chance)
                 else:
                     killer.kill_worker()
                 done += 1

@@ -65,10 +65,10 @@ def bad_reading(monkeypatch: pytest.MonkeyPatch) -> None:
 def bad_acceptance(monkeypatch: pytest.MonkeyPatch) -> None:
     real = PartitionOffsets.begin
 
-    def begin(self: PartitionOffsets, offset: int) -> bool:
+    def begin(self: PartitionOffsets, offset: int, timestamp: float) -> bool:
         if offset == 1:
             raise Unforeseen("in the agent")
-        return real(self, offset)
+        return real(self, offset, timestamp)
 
     monkeypatch.setattr(PartitionOffsets, "begin", begin)
 

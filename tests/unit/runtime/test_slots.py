@@ -98,6 +98,17 @@ async def test_a_process_killed_from_outside_costs_its_job_and_no_other(tmp_path
         await works(pool)
 
 
+async def test_a_process_killed_while_it_loads_leaves_the_others_alone() -> None:
+    async with running(slots=3) as pool:
+        loading = asyncio.create_task(pool.warm_up())
+        await until(lambda: len(pool.pids) == 3)
+        os.kill(pool.pids[0], signal.SIGKILL)
+        jobs = [asyncio.create_task(pool.run("echo", n, int, body=b"%d" % n)) for n in range(12)]
+        with pytest.raises(SlotFailure, match=r"SIGKILL|did not start"):
+            await loading
+        assert [(await job)[:2] for job in jobs] == [(n, b"%d" % n) for n in range(12)]
+
+
 async def test_a_job_that_takes_too_long_is_killed_with_its_children_and_replaced(tmp_path: Path) -> None:
     async with running() as pool:
         await pool.warm_up()
