@@ -287,17 +287,23 @@ def test_a_new_extractor_makes_new_canons_and_archives_the_old(way: Way, tmp_pat
         now = (state.status, state.current, state.published)
         assert now == (old.status, old.current, old.published), (state, old)
         for version, earlier in zip(state.versions, old.versions, strict=True):
-            if earlier.canons:
-                *archived, current = version.canons
-                assert [canon.attempt for canon in archived] == [canon.attempt for canon in earlier.canons]
-                assert None not in [canon.archived_at for canon in archived]
-                assert current.archived_at is None
-                assert current.attempt.extractor_version.endswith("-next")
-                assert current.attempt.fingerprint != earlier.canons[-1].attempt.fingerprint
+            if not earlier.canons:
+                continue
+            *archived, current = version.canons
+            assert None not in [canon.archived_at for canon in archived]
+            assert current.archived_at is None
+            if source_id == "app:held":  # what a person accepted stays, and the new attempt at it waits beside it
+                assert current == earlier.canons[-1]
+                assert [canon.attempt.extractor_version for canon in archived] == ["1-next"]
+                continue
+            assert [canon.attempt for canon in archived] == [canon.attempt for canon in earlier.canons]
+            assert current.attempt.extractor_version.endswith("-next")
+            assert current.attempt.fingerprint != earlier.canons[-1].attempt.fingerprint
         if state.published is None:
             assert shown.get(source_id) is None
         else:
             (version,) = [version for version in state.versions if version.sequence == state.published]
             assert shown[source_id].fingerprint == version.canons[-1].attempt.fingerprint
-            assert (beside[source_id].lane, beside[source_id].run_id) == (Lane.REPLAY, run_id)
+            new = version.canons[-1].attempt.extractor_version.endswith("-next")
+            assert (beside[source_id].run_id == run_id and beside[source_id].lane is Lane.REPLAY) == new
     assert way.ends("deleted") == before
