@@ -144,6 +144,41 @@ def test_a_late_revision_of_the_container_leaves_the_children_of_the_newest() ->
     assert world.documents[ID].ledger.state.children == [A]
     assert world.documents[B].ledger.state.status is Status.DELETED
     assert world.documents[A].ledger.published == 0
+    world.again(ID, "decode", 9)
+    world.drain()
+    assert world.documents[B].ledger.state.status is Status.DELETED
+
+
+def of_child(arrived: Arrived, parent: int) -> Arrived:
+    """A fact of a child that an event of its container brought about."""
+    manifest = msgspec.structs.replace(arrived.event.manifest, parent_order=[seq(parent)])
+    return Arrived(msgspec.structs.replace(arrived.event, manifest=manifest), arrived.sequence)
+
+
+def test_a_delete_that_is_told_late_leaves_what_a_later_container_brought() -> None:
+    first, again = of_child(up(0, "A"), 0), of_child(up(1, "A", path="in/new.txt"), 5)
+    ledger = Ledger()
+    ledger.take(first, result(first), again)
+    assert len(ledger.state.versions) == 1
+    ledger.take(of_child(delete(2), 1))
+    assert (ledger.state.status, ledger.published, ledger.state.path) == (Status.LIVE, 1, "in/new.txt")
+    ledger.take(result(again), first, again)
+    assert [version.sequence for version in ledger.state.versions] == [seq(0), seq(1)]
+
+
+def test_other_content_that_is_told_late_does_not_become_the_newest() -> None:
+    first, again, between = of_child(up(0, "A"), 0), of_child(up(1, "A"), 5), of_child(up(2, "B"), 3)
+    ledger = Ledger()
+    ledger.take(first, result(first), again, between, result(between))
+    assert ledger.published == 1
+
+
+def test_every_delete_of_a_child_counts_also_for_what_is_told_later() -> None:
+    first, late = of_child(up(0, "A"), 0), of_child(up(3, "B"), 5)
+    ledger = Ledger()
+    ledger.take(first, result(first), of_child(delete(1), 1), of_child(delete(2), 6), late, result(late))
+    assert (ledger.state.status, ledger.canon) == (Status.DELETED, None)
+    assert len(ledger.deletions) == 1
 
 
 def listing(arrived: Arrived, count: int, work: float) -> Screened:
