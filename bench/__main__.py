@@ -22,6 +22,7 @@ BENCHMARKS = {
     "memory": "the worker's parent process over 5,000 documents",
     "unchanged": "a second run over 5,000 unchanged files",
     "replay": "everything once more with nothing changed, from the ledger and from decode",
+    "stages": "each stage alone over a prepared topic, and how soon work goes on after a kill",
     "restore": "states of the ledger read from `versions`: seconds and memory",
 }
 """In the order of running: `unchanged` and `replay` find what `memory` has filled."""
@@ -40,6 +41,7 @@ def main() -> int:
     parser.add_argument(
         "--files", type=int, default=5000, help="memory, unchanged, replay: how many files (default: 5000)"
     )
+    parser.add_argument("--events", type=int, default=600, help="stages: how many documents (default: 600)")
     parser.add_argument("--states", type=int, default=100_000, help="restore: how many states (default: 100000)")
     parser.add_argument("--work", type=Path, help="where to work; it is kept, and what is there is used again")
     args = parser.parse_args()

@@ -87,6 +87,15 @@ def cpu_of(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / TICKS
 
 
+def cpu_of_tree(pid: int) -> float:
+    """CPU seconds of a process and its living children until now."""
+    try:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text("ascii").split()
+    except OSError:
+        return cpu_of(pid)
+    return cpu_of(pid) + sum(cpu_of(int(child)) for child in children)
+
+
 def rss_mb(pid: int) -> float | None:
     """Resident memory in MiB, or None."""
     try:

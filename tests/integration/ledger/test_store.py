@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,10 +13,11 @@ from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from streams.errors import BrokerUnavailable, UndecodableMessage
 from streams.ledger.store import StateStore
 from streams.log.client import admin, connection
+from streams.log.topics import apply_topics
 from streams.records import Sequence, SourceState, Status
 from streams.records.codec import encode
 from streams.settings import Settings
-from tests.integration.runtime.harness import AGGRESSIVE, read, until_async
+from tests.integration.runtime.harness import AGGRESSIVE, failed, publish, read, records, until_async, worker
 
 
 def state(source_id: str, offset: int) -> SourceState:
@@ -62,11 +64,24 @@ def content(store: StateStore, partition: int) -> dict[str, SourceState]:
     }
 
 
+async def compact_aggressively(settings: Settings) -> None:
+    async with admin(settings, settings.broker) as client:
+        topic = settings.kafka.topic_prefix + "versions"
+        await client.alter_configs([ConfigResource(ConfigResourceType.TOPIC, topic, configs=AGGRESSIVE)])
+
+
+async def compacted(settings: Settings, versions: Versions, most: int) -> bool:
+    """Whether partition 0 has no more records than that, and no tombstone; helps on with a record, for the active
+    segment is never cleaned."""
+    await versions.put(0, state("share:filler", 1))
+    found = [message for message in await read(settings, "versions") if message.partition == 0]
+    others = [message for message in found if message.key != b"share:filler"]
+    return len(others) < most and all(message.value is not None for message in others)
+
+
 @pytest.mark.slow
 async def test_a_compacted_topic_restores_to_the_newest_states(settings: Settings, versions: Versions) -> None:
-    topic = settings.kafka.topic_prefix + "versions"
-    async with admin(settings, settings.broker) as client:
-        await client.alter_configs([ConfigResource(ConfigResourceType.TOPIC, topic, configs=AGGRESSIVE)])
+    await compact_aggressively(settings)
     expected: dict[str, SourceState] = {}
     for round_ in range(10):
         written = [state(f"share:{n}", round_ * 100 + n) for n in range(round_, 40)]
@@ -76,13 +91,9 @@ async def test_a_compacted_topic_restores_to_the_newest_states(settings: Setting
     del expected["share:20"], expected["share:21"]
     total = len([message for message in await read(settings, "versions") if message.partition == 0])
 
-    async def compacted() -> bool:
-        await versions.put(0, state("share:filler", 1))  # rolls the segment; the active one is never cleaned
-        found = [message for message in await read(settings, "versions") if message.partition == 0]
-        others = [message for message in found if message.key != b"share:filler"]
-        return len(others) < total / 3 and all(message.value is not None for message in others)
-
-    await until_async(compacted, 60, "compaction, tombstones included", every_s=1.1)
+    await until_async(
+        lambda: compacted(settings, versions, total // 3), 60, "compaction, tombstones included", every_s=1.1
+    )
     expected["share:filler"] = state("share:filler", 1)
     store = StateStore(settings, settings.broker)
     started = time.monotonic()
@@ -110,6 +121,37 @@ async def test_a_compacted_topic_restores_to_the_newest_states(settings: Setting
     assert content(store, 0) == expected
     await store.restore(set())
     assert len(store) == 0
+
+
+@pytest.mark.slow
+async def test_a_ledger_that_was_killed_goes_on_from_a_compacted_topic(
+    settings: Settings, versions: Versions, tmp_path: Path
+) -> None:
+    """Whole histories, although all records but the newest of each document are gone; an erased one begins again."""
+    ids = [f"share:{n}" for n in range(20)]
+    codes = ("unreadable", "vanished", "broken_link", "too_large", "unreadable")
+
+    async def told(rounds: int, keys: list[str]) -> bool:
+        found = dict(await records(settings, "versions"))
+        return all(found.get(key) is not None and len(found[key].versions) == rounds for key in keys)
+
+    with worker(settings, tmp_path / "worker.log", "ledger") as first:
+        for code in codes[:3]:
+            await publish(settings, "raw-arrived", [failed(key, code) for key in ids], 0)
+        await until_async(lambda: told(3, ids), 60, "three versions of each")
+        first.kill()
+    await versions.put(0, gone=(ids[0],))
+    await compact_aggressively(settings)
+    await until_async(lambda: compacted(settings, versions, len(ids) + 5), 60, "compaction", every_s=1.1)
+    await apply_topics(settings)  # a worker refuses to start on a topic with other settings
+    with worker(settings, tmp_path / "worker.log", "ledger"):
+        for code in codes[3:]:
+            await publish(settings, "raw-arrived", [failed(key, code) for key in ids], 0)
+        await until_async(lambda: told(5, ids[1:]), 60, "five versions of each")
+        await until_async(lambda: told(2, ids[:1]), 10, "a new history")
+    found = dict(await records(settings, "versions"))
+    for key in ids[1:]:
+        assert [version.screening.problems[0] for version in found[key].versions] == list(codes)
 
 
 async def test_a_damaged_record_shows_when_its_document_is_used(settings: Settings, versions: Versions) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from streams.errors import BrokerUnavailable
 from streams.runtime import messages
 from streams.runtime.messages import Incoming, Outgoing, Outputs
 from streams.runtime.offsets import PartitionOffsets
@@ -122,6 +123,42 @@ async def test_an_exception_anywhere_costs_no_event(
     outcomes |= {message.key.decode() for message in await read(settings, "dead-letter")}
     assert outcomes == {BEFORE, BAD, AFTER}
     assert await committed(settings, "probe", "raw-arrived", 0) == 3
+
+
+class Unconfirmed(Producer):
+    """The broker does not confirm, the first two times."""
+
+    def __init__(self, settings: Settings, broker: str) -> None:
+        super().__init__(settings, broker)
+        self.tried = 0
+
+    async def send_raw(self, topic: str, *args: Any, **kwargs: Any) -> Any:
+        self.tried += 1
+        if self.tried <= 2:
+            raise BrokerUnavailable("Not confirmed.")
+        return await super().send_raw(topic, *args, **kwargs)
+
+
+@pytest.mark.parametrize("dead", [False, True], ids=["output", "dead letter"])
+async def test_what_the_broker_does_not_confirm_is_sent_again_and_not_acknowledged(
+    settings: Settings, dead: bool
+) -> None:
+    await publish(settings, "raw-arrived", [upsert(BAD)], 0)
+    probe = Probe()
+    if dead:
+        probe.hopeless.add(BAD)
+    producer = Unconfirmed(settings, settings.broker)
+    await producer.start()
+    app = StageApp(PROBE, probe, settings, settings.broker, producer)
+    try:
+        await app.start()
+        await until(lambda: app.done == 1)
+        assert producer.tried == 3
+    finally:
+        await app.stop(5)
+        await producer.stop()
+    assert len(await read(settings, "dead-letter" if dead else "decoded")) == 1
+    assert probe.began == [BAD]  # what was made of it was kept
 
 
 class InSlots(Probe):
