@@ -42,9 +42,7 @@ def decide(state: SourceState, event: Decision, now: datetime) -> SourceState:
         return state  # carried out already
     claim = target is not None and event.kind in VERDICTS and _is_claim(state, target, event.kind)
     if target is None or (state.current != event.sequence and not claim):
-        why = (
-            "the document was deleted." if state.status is Status.DELETED else "there is a newer one or none."
-        )
+        why = "the document was deleted." if state.status is Status.DELETED else "there is a newer one or none."
         raise DecisionRefused(f"{event.source_id}: version {event.sequence.offset} is not the current one: {why}")
     if claim:
         pass  # it is about the conflict, whatever the screen says of the text

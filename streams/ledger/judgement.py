@@ -68,11 +68,17 @@ def joined(version: Version, other: Version) -> Version:
     )
 
 
-def shared(state: SourceState) -> SourceState:
-    """The state with each content's judgements known to all its versions, and with the one that counts on top."""
+def shared(state: SourceState, before: SourceState) -> SourceState:
+    """The state with each content's judgements known to all its versions, and with the one that counts on top.
+
+    Args:
+        before: the state that an event has changed; the versions that it left alone share already.
+    """
+    known = {id(version) for version in before.versions}
+    touched = {v.content.sha256 for v in state.versions if v.content is not None and id(v) not in known}
     by_content: dict[str, list[Version]] = {}
     for version in state.versions:
-        if version.content is not None and version.erased_at is None:
+        if version.content is not None and version.erased_at is None and version.content.sha256 in touched:
             by_content.setdefault(version.content.sha256, []).append(version)
     pools: dict[str, Version] = {}
     for content, versions in by_content.items():
@@ -87,8 +93,7 @@ def shared(state: SourceState) -> SourceState:
             pool = pools[version.content.sha256]
             own = [made for made in version.decisions if not made.findings]
             about = [made for made in pool.decisions if made.findings]
-            known, canons = judgements(pool), pool.canons
-            version = _with(version, known, canons, [*about, *own], pool.children, pool.listed_at)
+            version = _with(version, judgements(pool), pool.canons, [*about, *own], pool.children, pool.listed_at)
         elif version.overruled or version.decisions:
             version = _with(version, judgements(version), [], version.decisions)
         found.append(version)

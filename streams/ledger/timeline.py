@@ -59,6 +59,8 @@ def lives_of(versions: Iterable[Version], changes: Iterable[Change]) -> list[Lif
 
 def in_order(versions: list[Version]) -> list[Version]:
     """Versions of one life, oldest first: in the log's order, but each source's own counter decides among its own."""
+    if len(versions) < 2:
+        return list(versions)
     by_log = sorted(versions, key=order)
     of_source: dict[str, list[Version]] = {}
     for version in by_log:

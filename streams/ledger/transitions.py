@@ -82,7 +82,7 @@ def apply(
     changed = RULES[_kind(event)](before, event, now)
     if changed is before:
         return before, Effects()
-    after = _dated(before, derive(trimmed(scrubbed(shared(changed))), policy), now, lane)
+    after = _dated(before, derive(trimmed(scrubbed(shared(changed, before))), policy), now, lane)
     return after, difference(before, after)
 
 
