@@ -128,7 +128,7 @@ async def test_a_worker_is_ready_when_it_has_caught_up_and_not_before(settings: 
         async def held() -> bool:
             nonlocal found
             found = samples((await asyncio.to_thread(ask, port, "/metrics"))[1])
-            return sum(sample.value for sample in found.get("canonry_held_documents", [])) == len(ids)
+            return bool(sum(sample.value for sample in found.get("canonry_held_documents", [])) == len(ids))
 
         await until_async(held, what="the held ones counted")
         (count,) = found["canonry_held_documents"]
