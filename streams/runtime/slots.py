@@ -170,11 +170,10 @@ class Slots:
         """Starts every process now and has it load its models, so that the first documents don't wait for that.
 
         Raises:
-            SlotFailure: a process does not start, or ends while it loads.
+            SlotFailure: a process does not start, or ends while it loads, as often as a document's may.
         """
         slots = [await self._free.get() for _ in self._all]
-        jobs = [slot.run("warm", None, b"", START_TIMEOUT_S) for slot in slots]
-        loading = asyncio.gather(*jobs, return_exceptions=True)
+        loading = asyncio.gather(*map(self._warm, slots), return_exceptions=True)
         try:
             # Also when one has failed, the others go on: a slot that got a job meanwhile would mix up its two answers.
             failures = [failure for failure in await loading if isinstance(failure, BaseException)]
@@ -183,6 +182,16 @@ class Slots:
                 self._free.put_nowait(slot)
         if failures:
             raise failures[0]
+
+    async def _warm(self, slot: Slot) -> None:
+        for attempt in range(1, self._settings.max_attempts + 1):
+            try:
+                await slot.run("warm", None, b"", START_TIMEOUT_S)
+                return
+            except SlotFailure as error:
+                if attempt == self._settings.max_attempts:
+                    raise
+                log.warning("A slot ended while it loaded and is started again: %s", error)
 
     async def run(
         self, job: str, args: Any, result: type[T], *, body: bytes = b"", timeout_s: float | None = None
