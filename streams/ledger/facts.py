@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from streams.ledger.judgement import joined
+from streams.ledger.judgement import joined, said
 from streams.ledger.timeline import Life, Order, in_order, latest_place, latest_rights, lives_of, order, version_at
 from streams.records import Change, Operation, Sequence, SourceState, Version
 
@@ -54,8 +54,10 @@ def _says_the_same(one: Version, other: Version) -> bool:
     if one.manifest.native_revision != other.manifest.native_revision:
         return False
     if one.content is None or other.content is None:
-        same = one.content is other.content and one.screening is not None and other.screening is not None
-        return same and one.screening == other.screening
+        found, again = said(one), said(other)
+        if one.content is not other.content or found is None or again is None:
+            return False
+        return (found.outcome, found.problems, found.rule) == (again.outcome, again.problems, again.rule)
     return one.content.sha256 == other.content.sha256
 
 

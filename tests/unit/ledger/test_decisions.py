@@ -97,6 +97,15 @@ def test_an_undone_decision_leaves_the_version_held_as_it_was(kind: DecisionKind
     assert ledger.held is None
 
 
+def test_what_the_source_fails_to_deliver_again_is_no_new_version_after_a_decision() -> None:
+    first, repeated = broken(0), broken(1)
+    ledger = Ledger()
+    before = ledger.take(first, repeated, decide(0, SKIP))
+    assert ledger.take(first, repeated) == before
+    ledger.take(broken(2))
+    assert [version.outcome for version in ledger.state.versions] == [Outcome.SKIPPED]
+
+
 def test_nothing_decided_is_nothing_to_undo() -> None:
     first = up(0, "A")
     ledger = Ledger()

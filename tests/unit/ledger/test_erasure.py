@@ -8,7 +8,7 @@ import pytest
 from streams.ledger.transitions import DecisionRefused
 from streams.records import DecisionKind, Outcome, Status
 from streams.records.codec import decode, encode
-from tests.unit.ledger.make import NOW, Ledger, at, decision, delete, result, sha, up
+from tests.unit.ledger.make import NOW, Ledger, at, broken, decision, delete, result, sha, up
 
 ERASE = DecisionKind.ERASE
 
@@ -54,6 +54,12 @@ def test_the_proof_says_what_was_erased_by_whom_and_why() -> None:
         sha("B"): ["text-1"],
     }
     assert decode(type(proof), encode(proof)) == proof
+
+
+def test_a_failure_that_is_delivered_again_after_the_erasure_is_no_new_version() -> None:
+    ledger = Ledger()
+    before = ledger.take(broken(0), broken(1), delete(2), decision(0, ERASE))
+    assert ledger.take(broken(1)) == before
 
 
 def test_redelivery_changes_nothing() -> None:

@@ -109,7 +109,7 @@ class Worlds(RuleBasedStateMachine):
         self.world.breaks = breaks
 
     @precondition(lambda self: self.busy())
-    @rule(data=st.data(), count=st.integers(1, 6), crash=st.integers(0, 5))
+    @rule(data=st.data(), count=st.integers(1, 25), crash=st.integers(0, 3))
     def somebody_works(self, data: st.DataObject, count: int, crash: int) -> None:
         for number in range(count):
             if busy := self.busy():
