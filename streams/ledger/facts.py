@@ -91,7 +91,9 @@ def _repeated(state: SourceState, version: Version) -> SourceState:
 def _told_by_parent(state: SourceState) -> list[list[Sequence]]:
     """Of a child: the events of its containers that are known to have brought it."""
     repeated = [change.parent_order for change in state.changes if change.operation is Operation.UPSERT]
-    return [known for known in (*repeated, *(v.manifest.parent_order for v in state.versions)) if known]
+    # A version that only its result has opened so far may turn out to be none.
+    opened = [v.manifest.parent_order for v in state.versions if v.sequence <= state.high_water]
+    return [known for known in (*repeated, *opened) if known]
 
 
 def unfolded(state: SourceState, fact: Version | Change) -> SourceState:

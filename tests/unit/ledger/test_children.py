@@ -166,6 +166,14 @@ def test_a_delete_that_is_told_late_leaves_what_a_later_container_brought() -> N
     assert [version.sequence for version in ledger.state.versions] == [seq(0), seq(1)]
 
 
+def test_which_of_two_tellings_is_kept_does_not_depend_on_results() -> None:
+    first, told, again = of_child(up(0, "A"), 0), of_child(up(1, "A"), 5), of_child(up(2, "A"), 5)
+    ledger, disturbed = Ledger(), Ledger()
+    ledger.take(first, told, again, result(first), result(told), result(again))
+    disturbed.take(first, result(again), told, again, result(first), result(told))
+    assert without_times(ledger.state) == without_times(disturbed.state)
+
+
 def test_other_content_that_is_told_late_does_not_become_the_newest() -> None:
     first, again, between = of_child(up(0, "A"), 0), of_child(up(1, "A"), 5), of_child(up(2, "B"), 3)
     ledger = Ledger()
