@@ -10,8 +10,9 @@ from collections.abc import Iterable
 
 import msgspec
 
+from streams.ledger.judgement import numbers, without_text
 from streams.ledger.timeline import lives_of, order
-from streams.records import Change, Deletion, ErasedContent, Erasure, Screening, Sequence, SourceState, Version
+from streams.records import Change, Deletion, ErasedContent, Erasure, Sequence, SourceState, Version
 
 
 def scrubbed(state: SourceState) -> SourceState:
@@ -63,18 +64,14 @@ def _scrub(version: Version, erasure: Erasure) -> Version:
     canons = {canon.attempt.fingerprint for canon in version.canons}
     return msgspec.structs.replace(
         version,
-        screening=_numbers(version.screening),
-        found=_numbers(version.found),
+        screening=numbers(version.screening) if version.screening is not None else None,
+        found=numbers(version.found) if version.found is not None else None,
         summary=None,
         canons=[],
-        others=[msgspec.structs.replace(o, screening=_numbers(o.screening), summary=None) for o in version.others],
+        others=[without_text(other) for other in version.others],
         erased_at=erasure.erased_at,
         erased=sorted(canons.union(version.erased)),
     )
-
-
-def _numbers(screening: Screening | None) -> Screening | None:
-    return msgspec.structs.replace(screening, error=None, pages=[]) if screening is not None else None
 
 
 def _contents(state: SourceState, erasure: Erasure) -> set[tuple[str, str]]:

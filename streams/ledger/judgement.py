@@ -44,6 +44,8 @@ def judged(version: Version, event: Screened, now: datetime) -> Version:
         timings=event.timings,
         settled_at=now,
     )
+    if version.erased_at is not None:
+        result = without_text(result)
     canons: list[CanonVersion] = []
     if event.payload is not None and event.attempt is not None:
         slim = Payload(key=event.payload.key, sha256=event.payload.sha256, size=event.payload.size)
@@ -124,6 +126,16 @@ def judgements(version: Version) -> list[Judgement]:
 def said(version: Version) -> Screening | None:
     """What the screen said of a version, whatever was decided since."""
     return version.found if version.overruled else version.screening
+
+
+def without_text(judgement: Judgement) -> Judgement:
+    """What is left of a judgement after an erasure."""
+    return msgspec.structs.replace(judgement, screening=numbers(judgement.screening), summary=None)
+
+
+def numbers(screening: Screening) -> Screening:
+    """The verdict with its codes and scores, without words."""
+    return msgspec.structs.replace(screening, error=None, pages=[])
 
 
 def digest(judgement: Judgement) -> str:

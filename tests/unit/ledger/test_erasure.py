@@ -62,6 +62,13 @@ def test_a_failure_that_is_delivered_again_after_the_erasure_is_no_new_version()
     assert ledger.take(broken(1)) == before
 
 
+def test_the_same_judgement_made_again_after_the_erasure_changes_not_even_a_time() -> None:
+    first = up(0, "A")
+    ledger = Ledger()
+    before = ledger.take(first, result(first), delete(1), decision(0, ERASE))
+    assert ledger.take(result(first, work=99)) == before
+
+
 def test_redelivery_changes_nothing() -> None:
     ledger = erased_document()
     before, seen = ledger.state, len(ledger.visible)
