@@ -126,6 +126,14 @@ class DocumentError(CanonryError):
         self.problem = problem
 
 
+class SlotUnavailable(CanonryError):
+    """The machine gives no process for a slot: it is out of processes, files or memory. No document is at fault."""
+
+    code = "slot_unavailable"
+    transient = True
+    remedy = "Stop what else runs there or raise its limits (`ulimit -a`); work goes on by itself."
+
+
 class SlotFailure(CanonryError):
     """A job's process ended without an answer: killed, out of memory, or out of time. Costs one attempt."""
 

@@ -71,12 +71,12 @@ def plan(
 
     Changes nothing, and may be asked while the stage works.
     """
-    from streams.log.broker import ensure
+    from streams.log.broker import address
     from streams.ops import replay as ops
 
     where = _parse(to_time, to_offset, earliest, ids)
     settings = Settings.load()
-    broker = ensure(settings)
+    broker = address(settings)
     if ids is not None:
         _show_found(_find(settings, broker, stage, ids), None, as_json)
         return
@@ -99,12 +99,12 @@ def apply(
     With --ids nothing is set back: the newest event of each document is published once more on the stage's topic, and
     the stage may go on working. A document that was deleted stays deleted.
     """
-    from streams.log.broker import ensure
+    from streams.log.broker import address
     from streams.ops import replay as ops
 
     where = _parse(to_time, to_offset, earliest, ids)
     settings = Settings.load()
-    broker = ensure(settings)
+    broker = address(settings)
     if ids is not None:
         from streams.ops.replay_ids import publish
 

@@ -148,6 +148,7 @@ def _show(report: Any, settings: Settings, as_json: bool, *, interrupted: bool) 
                 "pending": report.pending,
                 "dead_letters": report.lost,
                 "worker_restarts": report.worker_restarts,
+                "waiting": report.waiting,
                 "seconds": round(report.seconds, 3),
             }
         )
@@ -170,6 +171,9 @@ def _show(report: Any, settings: Settings, as_json: bool, *, interrupted: bool) 
         note("The log is another one than before (or was lost), so every document was published again.")
     if report.worker_restarts:
         note(f"The worker was started again {report.worker_restarts} times; see logs/worker.log in the data directory.")
+    if report.waiting:
+        listed = ", ".join(f"{stage} {number}" for stage, number in report.waiting.items())
+        note(f"Events of others wait (a replay, or another source): {listed}. `canonry worker` does them.")
     for place in summary.incomplete:
         note(f"could not be listed: {place}")
     if summary.held_deletes:

@@ -73,9 +73,11 @@ class Watch:
             await consumer.start()
             consumer.assign([TopicPartition(topic, partition) for topic in self._topics for partition in partitions])
             await consumer.seek_to_end()
-        except KafkaError as error:
+        except BaseException as error:
             await consumer.stop()
-            raise BrokerUnavailable(f"The ledger's topics can't be read along: {error!r}.") from error
+            if isinstance(error, KafkaError):
+                raise BrokerUnavailable(f"The ledger's topics can't be read along: {error!r}.") from error
+            raise
         self._consumer = consumer
 
     async def look(self) -> list[Late]:

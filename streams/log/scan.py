@@ -51,7 +51,7 @@ async def scan(
             ends[tp] = min(ends[tp], (until or {}).get(tp.partition, ends[tp]))
         starts = await consumer.beginning_offsets(tps)
         if since is not None:
-            at = await consumer.offsets_for_times({tp: int(since.timestamp() * 1000) for tp in tps})
+            at = await consumer.offsets_for_times({tp: max(0, int(since.timestamp() * 1000)) for tp in tps})
             starts = {tp: place.offset if (place := at.get(tp)) else ends[tp] for tp in tps}
         for tp in tps:
             consumer.seek(tp, starts[tp])

@@ -208,7 +208,7 @@ async def _resets(consumer: Any, tps: list[TopicPartition], where: Where, prefix
     committed = await consumer._coordinator.fetch_committed_offsets(tps)
     times: dict[TopicPartition, Any] = {}
     if where.time is not None:
-        moment = int(where.time.timestamp() * 1000)
+        moment = max(0, int(where.time.timestamp() * 1000))
         times = await consumer.offsets_for_times(dict.fromkeys(tps, moment))
     resets = []
     for tp in tps:

@@ -14,6 +14,7 @@ from streams.blobs import BlobStore, open_store
 from streams.connectors.folder import FolderConnector
 from streams.connectors.folder_look import Summary
 from streams.consumers.catalog import Catalog
+from streams.errors import BrokerUnavailable
 from streams.log import broker as local_broker
 from streams.log.client import cluster_id, committed_offsets, end_offsets
 from streams.log.publisher import Published, Publisher
@@ -45,6 +46,7 @@ class Report:
     lost: dict[str, str] = field(default_factory=dict)
     pending: list[str] = field(default_factory=list)
     worker_restarts: int = 0
+    waiting: dict[str, int] = field(default_factory=dict)  # events of others, or of a replay, that stages have not done
     new_log: bool = False
     seconds: float = 0.0
 
@@ -158,6 +160,7 @@ class Run:
                 self.report.summary = await self._alongside(scan, connector, worker, consumers)
                 await self._until_settled(connector, worker, consumers)
                 await self._caught_up(consumers)
+                self.report.waiting = await self._waiting()
             else:
                 await self._alongside(
                     connector.watch(
@@ -245,8 +248,17 @@ class Run:
                 asked = time.monotonic()
 
     async def _stages_behind(self) -> bool:
-        groups = await lag(self._settings, self._broker)
+        try:
+            groups = await lag(self._settings, self._broker)
+        except BrokerUnavailable:
+            return True  # it may come back; the worker and the consumers wait for it, too
         return any(group.records for group in groups)
+
+    async def _waiting(self) -> dict[str, int]:
+        """What is left to do for stages when this run's own documents have ended: a replay, say."""
+        stages = {group_id(name, self._settings.kafka.topic_prefix): name for name in STAGES}
+        groups = await lag(self._settings, self._broker)
+        return {stages[group.group]: group.records for group in groups if group.records and group.group in stages}
 
     def _waiting_for(self) -> str:
         pending = self._tracker.pending

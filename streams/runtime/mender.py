@@ -62,10 +62,13 @@ class Mender:
                 continue
             try:
                 self._todo |= await self._handler.overwritten(generation)
-                for place in sorted(self._todo):
-                    await self._in_its_lane(place)
             except CanonryError as error:
-                log.warning("What a former owner has overwritten is not put right yet: %s", error)
+                log.warning("What a former owner may have overwritten can't be read: %s", error)
+            for place in sorted(self._todo):
+                try:
+                    await self._in_its_lane(place)
+                except CanonryError as error:
+                    log.warning("%s: what a former owner has overwritten is not put right yet: %s", place[1], error)
 
     async def _in_its_lane(self, place: Place) -> None:
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()

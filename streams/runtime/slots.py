@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from streams.errors import DocumentError, SlotFailure
+from streams.errors import DocumentError, SlotFailure, SlotUnavailable
 from streams.runtime.frames import LENGTHS, Answer, Call, pack
 from streams.settings import WorkerSettings
 
@@ -59,20 +59,23 @@ class Slot:
         return self._process.pid if self._process and self._process.returncode is None else None
 
     async def _start(self) -> asyncio.subprocess.Process:
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            self._module,
-            str(self._settings.slot_memory_mb),
-            str(FILE_MB),
-            str(os.getpid()),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-            start_new_session=True,
-            limit=1 << 20,
-            env=slot_environment(),
-        )
+        try:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-m",
+                self._module,
+                str(self._settings.slot_memory_mb),
+                str(FILE_MB),
+                str(os.getpid()),
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.DEVNULL,
+                start_new_session=True,
+                limit=1 << 20,
+                env=slot_environment(),
+            )
+        except OSError as error:
+            raise SlotUnavailable(f"No process could be started for a slot: {error.strerror or error}.") from error
         self._process = process
         self._jobs = 0
         try:
