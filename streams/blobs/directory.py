@@ -135,6 +135,7 @@ class DirectoryStore:
 
     def erase(self, content_hash: str) -> list[str]:
         original = original_key(content_hash)
+        had_original = self.delete(original)
         erased = []
         with self._errors("written to"):
             self._require_root()
@@ -150,7 +151,7 @@ class DirectoryStore:
                         erased.append(f"{kind}/{content_hash}/{name.partition('.')[2]}")
                 if names:
                     self._sync_dir(folder)
-        return [*erased, original] if self.delete(original) else erased
+        return [*erased, original] if had_original else erased
 
     # --- reading -------------------------------------------------------------------------------------------------
 

@@ -164,13 +164,14 @@ class S3Store:
 
     def erase(self, content_hash: str) -> list[str]:
         original = original_key(content_hash)
+        had_original = self.delete(original)
         erased = []
         for kind in sorted(KINDS_WITH_NAME):
             prefix = f"{kind}/{content_hash}/"
             with self._errors(prefix):
                 keys = [str(o.object_name) for o in self._minio.list_objects(self._bucket, prefix, recursive=True)]
             erased += [key for key in keys if self.delete(key)]
-        return [*erased, original] if self.delete(original) else erased
+        return [*erased, original] if had_original else erased
 
     def _put(self, key: str, data: BinaryIO, size: int, sha256: str) -> bool:
         self._prepare()

@@ -109,7 +109,10 @@ class BlobStore(Protocol):
         ...
 
     def erase(self, content_hash: str) -> list[str]:
-        """Erases all that is stored of one content: canons and pages, whatever writers left behind, the original last.
+        """Erases all that is stored of one content: the original, then canons and pages and what writers left behind.
+
+        The original goes first, and whoever makes something of it looks for it again after writing: a canon that comes
+        too late to be found here is taken back by its writer. An erasure that was broken off is finished by the next.
 
         Returns:
             The keys of what was there; empty when nothing was.

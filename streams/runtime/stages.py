@@ -196,6 +196,7 @@ class ExtractStage(_Stage):
         key = canon_key(content.sha256, fingerprint(spec, decoded.detection))
         async with self._making.setdefault(key, asyncio.Lock()):
             payload, attempt = await self._canon(key, decoded, decoded.detection)
+            await self._take_back_if_erased(key, content)
         return self._extracted(
             event,
             decoded,
@@ -248,6 +249,19 @@ class ExtractStage(_Stage):
             if found is not None and found.sha256 != hashlib.sha256(body).hexdigest():
                 body = await asyncio.to_thread(self._store.get, key, sha256=found.sha256)
         return self._payload(key, hashlib.sha256(body).hexdigest(), body)
+
+    async def _take_back_if_erased(self, key: str, content: Content) -> None:
+        """Deletes a canon whose original was erased meanwhile; `BlobStore.erase` takes the original first.
+
+        A canon that was found is looked at as well: its writer may have died before it could take it back.
+
+        Raises:
+            BlobNotFound: the original is gone, and so is the canon.
+        """
+        original = original_key(content.sha256)
+        if not await asyncio.to_thread(self._store.exists, original):
+            await asyncio.to_thread(self._store.delete, key)
+            raise BlobNotFound(f"{original} was erased while its text was extracted.")
 
     def _payload(self, key: str, sha256: str, body: bytes) -> Payload:
         inline = body if len(body) <= self._settings.worker.inline_bytes else None

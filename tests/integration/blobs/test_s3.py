@@ -57,6 +57,28 @@ class TestContract(BlobStoreContract):
     pass
 
 
+def test_erasing_takes_the_original_first(store: S3Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that a writer that is late misses it and takes back what it wrote."""
+    content = store.put_file(io.BytesIO(b"to be erased")).sha256
+    key = canon_key(content, "fp")
+    store.put(key, b"text")
+    delete, deleted = store.delete, []
+
+    def once(key: str) -> bool:
+        if deleted:
+            raise BlobStoreUnavailable("The server has gone.")
+        deleted.append(key)
+        return delete(key)
+
+    with monkeypatch.context() as broken:
+        broken.setattr(store, "delete", once)
+        with pytest.raises(BlobStoreUnavailable):
+            store.erase(content)
+    assert deleted == [original_key(content)]
+    assert store.exists(key)
+    assert store.erase(content) == [key]
+
+
 def test_local_copy_is_removed(store: S3Store) -> None:
     store.put_file(io.BytesIO(b"x"))
     with store.local_copy(original_key(sha(b"x")), sha256=sha(b"x")) as path:

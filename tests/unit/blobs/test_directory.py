@@ -238,6 +238,24 @@ def test_missing_is_told_apart_from_a_vanished_store(store: DirectoryStore) -> N
         store.get(original_key(CONTENT), sha256=CONTENT)
 
 
+def test_an_erasure_that_breaks_off_has_taken_the_original_and_the_next_takes_the_rest(
+    store: DirectoryStore, root: Path
+) -> None:
+    """In the other order, a writer that is late would find the original and keep a text that nobody erases."""
+    content = store.put_file(io.BytesIO(b"to be erased")).sha256
+    key = canon_key(content, "fp")
+    store.put(key, b"text")
+    hindrance = root / "canons" / content[:2] / f"{content}.a"  # a folder can't be unlinked
+    hindrance.mkdir()
+    with pytest.raises(BlobStoreUnavailable):
+        store.erase(content)
+    assert not store.exists(original_key(content))
+    assert store.exists(key)
+    hindrance.rmdir()
+    assert store.erase(content) == [key]
+    assert not store.exists(key)
+
+
 def test_erasing_takes_what_a_crash_left_without_a_name(store: DirectoryStore, root: Path) -> None:
     key = canon_key(CONTENT, "fp")
     store.put(key, b"text")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
+import pytest
 
-from streams.blobs import open_store
+from streams.blobs import open_store, original_key
+from streams.errors import BlobNotFound
 from streams.records import Child, Content, Decoded, Extracted, Failure, Outcome, Screened
 from streams.records.headers import EventContext
 from streams.runtime.messages import Incoming
@@ -18,6 +21,9 @@ from tests.unit.ledger.make import result, up
 
 CHILDREN = [Child(source_id="share:doc!a.txt", path="a.txt")]
 TEXT = b"# Heading\n\nA text of some length that is **set** in a language for people and for machines.\n"
+
+
+T = TypeVar("T")
 
 
 def incoming(topic: str, record: Any) -> Incoming:
@@ -64,3 +70,49 @@ async def test_children_of_what_could_not_be_extracted_are_not_lost(tmp_path: Pa
     extracted, screened = await through(tmp_path, decoded)
     assert screened.screening.outcome is Outcome.QUARANTINED
     assert extracted.children == screened.children == CHILDREN
+
+
+class ErasedMeanwhile(Slots):
+    """Slots during whose work the content is erased."""
+
+    def __init__(self, settings: Settings, content: str) -> None:
+        super().__init__(settings.worker)
+        self._store = open_store(settings)
+        self._content = content
+
+    async def run(
+        self, job: str, args: Any, result: type[T], *, body: bytes = b"", timeout_s: float | None = None
+    ) -> tuple[T, bytes, float]:
+        answer = await super().run(job, args, result, body=body, timeout_s=timeout_s)
+        self._store.erase(self._content)
+        return answer
+
+
+async def test_a_text_that_is_erased_while_it_is_extracted_does_not_come_back(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path)
+    store = open_store(settings)
+    put = store.put_file(io.BytesIO(TEXT))
+    made = result(up(0, "x"))
+    document = msgspec.structs.replace(made.document, content=Content(sha256=put.sha256, size=put.size))
+    event = incoming("decoded", Decoded(document=document, detection=made.detection))
+    slots, late = Slots(settings.worker), ErasedMeanwhile(settings, put.sha256)
+    try:
+        stage = ExtractStage(Workshop(settings, store, late))
+        with pytest.raises(BlobNotFound) as gone:
+            await stage.handle(event)
+        (out,) = stage.give_up(event, gone.value).first
+        assert isinstance(out.record, Extracted)
+        assert (out.record.payload, out.record.failure and out.record.failure.code) == (None, "corrupt")
+        assert store.erase(put.sha256) == []
+
+        # A worker that dies between writing and looking leaves a canon, which the redelivered event finds.
+        store.put_file(io.BytesIO(TEXT))
+        stage = ExtractStage(Workshop(settings, store, slots))
+        await stage.handle(event)
+        assert store.delete(original_key(put.sha256))
+        with pytest.raises(BlobNotFound):
+            await stage.handle(event)
+        assert store.erase(put.sha256) == []
+    finally:
+        await slots.stop()
+        await late.stop()
