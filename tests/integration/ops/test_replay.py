@@ -191,6 +191,8 @@ async def test_a_replay_skips_nothing_and_says_what_retention_removed(settings: 
     long_ago = await plan(settings, settings.broker, "decode", Where(time=datetime.now(UTC) - timedelta(days=1)))
     assert [r.to for r in long_ago.moved] == [4]
     assert "after that time" in long_ago.warnings[0]
+    before_computers = await plan(settings, settings.broker, "decode", Where(time=datetime(1, 1, 1, tzinfo=UTC)))
+    assert before_computers.resets == long_ago.resets
     tomorrow = await plan(settings, settings.broker, "decode", Where(time=datetime.now(UTC) + timedelta(days=1)))
     assert tomorrow.moved == []
 

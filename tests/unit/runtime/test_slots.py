@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from streams.errors import DocumentError, SlotFailure
+from streams.errors import DocumentError, SlotFailure, SlotUnavailable
 from streams.records import Block, BlockKind, BlockSource, CanonBody
 from streams.records.codec import encode
 from streams.runtime.jobs import ScreenAnswer, ScreenArgs
@@ -239,6 +239,16 @@ async def test_jobs_wait_for_a_free_slot() -> None:
         results = await asyncio.gather(*(pool.run("echo", n, int) for n in range(12)))
         assert [result for result, _, _ in results] == list(range(12))
         assert len(pool.pids) == 2
+
+
+async def test_no_process_to_be_had_is_no_fault_of_a_document(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    async with running(slots=1) as pool:
+        with monkeypatch.context() as without:
+            without.setattr(sys, "executable", str(tmp_path / "no-python"))
+            with pytest.raises(SlotUnavailable, match="No such file") as failure:
+                await pool.run("echo", 1, int)
+            assert failure.value.transient
+        await works(pool)
 
 
 async def test_a_module_that_does_not_exist_is_a_failure_not_a_hang() -> None:
