@@ -69,7 +69,8 @@ def past(state: SourceState, moment: datetime, held_update: HeldUpdate) -> Past:
     so_far = life.versions[: life.versions.index(version) + 1]
     judged = [msgspec.structs.replace(known, outcome=outcome_at(known, moment)) for known in so_far]
     seen, stale = published_of(judged, held_update)
-    known = all(item.outcome is not Outcome.UNKNOWN for item in judged)
+    decided_by_last = judged[-1].outcome in (Outcome.READY, Outcome.SKIPPED)  # whatever those before it were
+    known = decided_by_last or all(item.outcome is not Outcome.UNKNOWN for item in judged)
     return Past(
         standing=Standing.VALID,
         first_known=first,
@@ -86,8 +87,11 @@ def past(state: SourceState, moment: datetime, held_update: HeldUpdate) -> Past:
 
 def outcome_at(version: Version, moment: datetime) -> Outcome:
     """The outcome that a version had at a moment. Only the newest judgement is kept: UNKNOWN says that there was one
-    before, which may have been another."""
+    before, which may have been another. Once it was ready, it was not pending any more, whatever came between."""
     if version.settled_at is not None and version.settled_at <= moment:
         return version.outcome
-    judged_before = any(canon.archived_at is not None and canon.created_at <= moment for canon in version.canons)
+    judged_before = version.ready_at is not None and version.ready_at <= moment
+    judged_before = judged_before or any(
+        canon.archived_at is not None and canon.created_at <= moment for canon in version.canons
+    )
     return Outcome.UNKNOWN if judged_before else Outcome.PENDING

@@ -62,6 +62,7 @@ def _version(row: dict[str, Any]) -> Version:
         outcome=Outcome(row["outcome"]),
         canons=msgspec.convert(row["canons"], list[CanonVersion]),
         settled_at=row["settled_at"],
+        ready_at=row["ready_at"],
     )
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 
+import msgspec
 import pytest
 
 from streams.ledger.history import Past, Standing, past
@@ -113,6 +115,41 @@ def test_while_a_new_version_was_pending_consumers_saw_the_one_before() -> None:
     assert found.seen is not None
     assert (found.version.sequence.offset, found.outcome) == (2, Outcome.PENDING)
     assert (found.seen.sequence.offset, found.stale) == (1, False)
+
+
+def test_what_was_ready_and_judged_again_with_the_same_extractor_was_not_pending() -> None:
+    ledger = Ledger()
+    one = up(1, "one")
+    first = result(one)
+    ledger.take(one, first)
+    ready = ledger.version(1).ready_at
+    assert ready is not None
+    warned = msgspec.structs.replace(first.screening, warnings=["few_letters"])
+    ledger.take(msgspec.structs.replace(result(one, work=500), screening=warned))
+    settled = ledger.version(1).settled_at
+    assert settled is not None
+    assert settled > ready
+    for moment in (ready, settled - timedelta(milliseconds=1)):
+        found = past(ledger.state, moment, "serve_stale")
+        assert (found.outcome, found.seen, found.seen_is_known) == (Outcome.UNKNOWN, None, False)
+    before = past(ledger.state, ready - timedelta(milliseconds=1), "serve_stale")
+    assert (before.outcome, before.seen, before.seen_is_known) == (Outcome.PENDING, None, True)
+    after = past(ledger.state, settled, "serve_stale")
+    assert (after.outcome, after.seen_is_known) == (Outcome.READY, True)
+
+
+def test_what_is_not_known_of_an_older_version_does_not_matter_once_the_newest_is_ready() -> None:
+    ledger = Ledger()
+    one, two = up(1, "one"), up(2, "two")
+    first = result(one)
+    ledger.take(one, first, two, result(two))
+    moment = ledger.version(2).settled_at
+    assert moment is not None
+    warned = msgspec.structs.replace(first.screening, warnings=["few_letters"])
+    ledger.take(msgspec.structs.replace(result(one, work=500), screening=warned))
+    found = past(ledger.state, moment, "serve_stale")
+    assert found.seen is not None
+    assert (found.seen.sequence.offset, found.seen_is_known) == (2, True)
 
 
 def test_what_was_judged_anew_is_not_guessed() -> None:
