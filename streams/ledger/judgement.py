@@ -3,7 +3,9 @@
 A judgement is what came of one attempt: of one fingerprint, or of none where nothing was extracted. Of each the newest
 is kept, by the time of its work, which it carries along. Versions of the same content share them, for the same
 extractor makes the same canon of the same bytes. The newest that is not held counts, so a failed second attempt leaves
-a good canon where it is. What a person decided about findings stands as long as these are what is judged.
+a good canon where it is. So does a screen that fails (`is_verdict`): it has read nothing, so it says nothing against
+what was judged of the same attempt before. What a person decided about findings stands as long as these are what is
+judged. Once a version is erased, no result says anything more of it.
 """
 
 from __future__ import annotations
@@ -35,6 +37,9 @@ VERDICTS = (DecisionKind.ACCEPT, DecisionKind.SKIP, DecisionKind.UNDO)
 
 def judged(version: Version, event: Screened, now: datetime) -> Version:
     """`version` with one result more; the same object when that says nothing new."""
+    if version.erased_at is not None:
+        had = {event.attempt.fingerprint} if event.payload is not None and event.attempt is not None else set()
+        return _still_erased(version, had, *_children(version, event))
     known = judgements(version)
     result = Judgement(
         fingerprint=event.attempt.fingerprint if event.attempt is not None else "",
@@ -44,15 +49,15 @@ def judged(version: Version, event: Screened, now: datetime) -> Version:
         timings=event.timings,
         settled_at=now,
     )
-    if version.erased_at is not None:
-        result = without_text(result)
+    outdone = result.fingerprint in _outdone([result], known)
     canons: list[CanonVersion] = []
-    if event.payload is not None and event.attempt is not None:
+    if event.payload is not None and event.attempt is not None and not outdone:
         slim = Payload(key=event.payload.key, sha256=event.payload.sha256, size=event.payload.size)
         made = max((timing.started_at for timing in event.timings), default=version.manifest.ingested_at)
         canons = [CanonVersion(payload=slim, attempt=event.attempt, created_at=made)]
-    more = _with(version, _newest(known, [result]), canons, version.decisions, *_children(version, event))
-    told = any(_says_the_same(judgement, result) for judgement in known) and _kept(version, canons)
+    sound = _sound(version, [result])
+    more = _with(sound, _newest(known, [result]), canons, version.decisions, *_children(version, event))
+    told = outdone or (any(_says_the_same(judgement, result) for judgement in known) and _kept(version, canons))
     if told and (more.fingerprint, more.children) == (version.fingerprint, version.children):
         return version  # done once more with the same end: not even the time since when it waits is another one
     return more
@@ -60,13 +65,14 @@ def judged(version: Version, event: Screened, now: datetime) -> Version:
 
 def joined(version: Version, other: Version) -> Version:
     """`version` with all that is known of `other`, which has the same content."""
+    children, listed_at = _union(version.children, version.listed_at, other.children, other.listed_at)
+    if version.erased_at is not None:
+        had = {canon.attempt.fingerprint for canon in other.canons}.union(other.erased)
+        return _still_erased(version, had, children, listed_at)
     decisions = [*version.decisions, *(made for made in other.decisions if made not in version.decisions)]
+    known, more = judgements(version), judgements(other)
     return _with(
-        version,
-        _newest(judgements(version), judgements(other)),
-        other.canons,
-        decisions,
-        *_union(version.children, version.listed_at, other.children, other.listed_at),
+        _sound(version, more), _newest(known, more), _sound(other, known).canons, decisions, children, listed_at
     )
 
 
@@ -76,8 +82,8 @@ def shared(state: SourceState, before: SourceState) -> SourceState:
     Args:
         before: the state that an event has changed; the versions that it left alone share already.
     """
-    known = {id(version) for version in before.versions}
-    touched = {v.content.sha256 for v in state.versions if v.content is not None and id(v) not in known}
+    left = {id(version) for version in before.versions}
+    touched = {v.content.sha256 for v in state.versions if v.content is not None and id(v) not in left}
     by_content: dict[str, list[Version]] = {}
     for version in state.versions:
         if version.content is not None and version.erased_at is None and version.content.sha256 in touched:
@@ -95,8 +101,9 @@ def shared(state: SourceState, before: SourceState) -> SourceState:
             pool = pools[version.content.sha256]
             own = [made for made in version.decisions if not made.findings]
             about = [made for made in pool.decisions if made.findings]
-            version = _with(version, judgements(pool), pool.canons, [*about, *own], pool.children, pool.listed_at)
-        elif version.overruled or version.decisions:
+            known = judgements(pool)
+            version = _with(_sound(version, known), known, pool.canons, [*about, *own], pool.children, pool.listed_at)
+        elif version.erased_at is None and (version.overruled or version.decisions):
             version = _with(version, judgements(version), [], version.decisions)
         found.append(version)
     return msgspec.structs.replace(state, versions=found)
@@ -126,6 +133,11 @@ def judgements(version: Version) -> list[Judgement]:
 def said(version: Version) -> Screening | None:
     """What the screen said of a version, whatever was decided since."""
     return version.found if version.overruled else version.screening
+
+
+def is_verdict(judgement: Judgement) -> bool:
+    """Whether a screen has judged the text; if not, the document ended before, or the screen itself failed."""
+    return bool(judgement.screening.policy or judgement.screening.scores or judgement.summary)
 
 
 def without_text(judgement: Judgement) -> Judgement:
@@ -177,12 +189,35 @@ def _kept(version: Version, canons: list[CanonVersion]) -> bool:
     )
 
 
+def _still_erased(version: Version, had: set[str], children: list[Child], listed_at: datetime | None) -> Version:
+    """An erased version of which a result tells: its canon is erased, too, and its children have to follow it."""
+    listed = {child.source_id for child in version.children}
+    if any(child.source_id not in listed for child in children):
+        version = msgspec.structs.replace(version, children=children, listed_at=listed_at)
+    if had.issubset(version.erased):
+        return version
+    return msgspec.structs.replace(version, erased=sorted(had.union(version.erased)))
+
+
+def _outdone(one: Iterable[Judgement], other: Iterable[Judgement]) -> set[str]:
+    """The fingerprints of which `other` has a verdict, and `one` only a failure."""
+    judged_by_other = {judgement.fingerprint for judgement in other if is_verdict(judgement)}
+    return judged_by_other.intersection(judgement.fingerprint for judgement in one if not is_verdict(judgement))
+
+
+def _sound(version: Version, other: Iterable[Judgement]) -> Version:
+    """`version` without the canons that nobody has judged, where `other` has a verdict about the same attempt."""
+    outdone = _outdone(judgements(version), other)
+    canons = [canon for canon in version.canons if canon.attempt.fingerprint not in outdone]
+    return version if len(canons) == len(version.canons) else msgspec.structs.replace(version, canons=canons)
+
+
 def _newest(one: Iterable[Judgement], other: Iterable[Judgement]) -> list[Judgement]:
-    """Of each fingerprint the newest judgement."""
+    """Of each fingerprint the newest verdict, or, as long as there is none, the newest failure."""
     found: dict[str, Judgement] = {}
     for judgement in (*one, *other):
         before = found.get(judgement.fingerprint)
-        if before is None or _age(before) < _age(judgement):
+        if before is None or (is_verdict(before), _age(before)) < (is_verdict(judgement), _age(judgement)):
             found[judgement.fingerprint] = judgement
     return list(found.values())
 

@@ -149,6 +149,13 @@ def result(
     )
 
 
+def screen_failed(arrived: Arrived, code: str = "timeout", *, extractor: str = "1", work: float) -> Screened:
+    """What the screen says when it can't do its work: the extraction as it was, and nothing judged of its text."""
+    failure = Screening(outcome=Outcome.QUARANTINED, problems=[code], error="The slot died twice.")
+    good = result(arrived, extractor=extractor, work=work)
+    return msgspec.structs.replace(good, summary=None, screening=failure)
+
+
 def decision(offset: int, kind: DecisionKind, reason: str = "it is fine") -> Decision:
     return Decision(source_id=ID, sequence=seq(offset), kind=kind, actor="eva", reason=reason, decided_at=NOW)
 

@@ -6,9 +6,9 @@ import msgspec
 import pytest
 
 from streams.ledger.transitions import DecisionRefused
-from streams.records import DecisionKind, Outcome, Status
+from streams.records import Child, DecisionKind, Operation, Outcome, Status
 from streams.records.codec import decode, encode
-from tests.unit.ledger.make import NOW, Ledger, at, broken, decision, delete, result, sha, up
+from tests.unit.ledger.make import ID, NOW, Ledger, at, broken, decision, delete, result, screen_failed, sha, up
 
 ERASE = DecisionKind.ERASE
 
@@ -84,12 +84,52 @@ def test_a_late_canon_is_erased_as_well_and_the_proof_says_so() -> None:
     late = result(up(1, "B"), Outcome.READY, extractor="9", work=99)
     ledger.take(late, late)
     assert ledger.version(1).canons == []
-    assert ledger.version(1).outcome is Outcome.READY
+    assert ledger.version(1).outcome is Outcome.QUARANTINED
     assert (ledger.canon, ledger.held) == (None, None)
     assert len(ledger.deletions) == 3
     assert [found.fingerprints for found in ledger.deletions[-1].erased if found.content_hash == sha("B")] == [
         ["text-1", "text-9"]
     ]
+
+
+def test_no_result_changes_what_is_kept_of_an_erased_version() -> None:
+    first = up(0, "A")
+    ledger = Ledger()
+    ledger.take(first, result(first), delete(1), decision(0, ERASE))
+    before = ledger.version(0)
+    ledger.take(
+        screen_failed(first, work=50),
+        result(first, Outcome.QUARANTINED, work=60),
+        result(first, Outcome.SKIPPED, work=70, canon=False),
+    )
+    assert ledger.version(0) == before
+    late = result(first, Outcome.QUARANTINED, extractor="2", work=80)
+    ledger.take(late, late)
+    assert ledger.version(0) == msgspec.structs.replace(before, erased=["text-1", "text-2"])
+
+
+def test_what_a_person_accepted_stays_so_after_the_erasure_when_the_document_is_created_again() -> None:
+    first = up(0, "A")
+    held = result(first, Outcome.QUARANTINED)
+    held = msgspec.structs.replace(held, screening=msgspec.structs.replace(held.screening, error="It says: secret."))
+    ledger = Ledger()
+    ledger.take(first, held, decision(0, DecisionKind.ACCEPT), delete(1), decision(0, ERASE))
+    before = ledger.version(0)
+    assert before.outcome is Outcome.READY
+    ledger.take(up(2, "A"), result(first, work=50))
+    assert ledger.version(0) == before
+
+
+def test_children_that_only_a_late_result_tells_of_follow_their_erased_container() -> None:
+    first = up(0, "Z")
+    child = Child(source_id=f"{ID}!a.txt", path="a.txt")
+    ledger = Ledger()
+    ledger.take(first, delete(1), decision(0, ERASE))
+    ledger.take(msgspec.structs.replace(result(first, Outcome.SKIPPED, canon=False), children=[child]))
+    assert [(told.source_id, told.operation) for told in ledger.told] == [(child.source_id, Operation.DELETE)]
+    before = ledger.state
+    ledger.take(msgspec.structs.replace(result(first, Outcome.SKIPPED, canon=False, work=9), children=[child]))
+    assert (ledger.state, len(ledger.told)) == (before, 1)
 
 
 def test_what_is_created_again_lives_and_is_extracted_anew() -> None:

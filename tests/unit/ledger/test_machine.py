@@ -28,6 +28,7 @@ OTHER = "share:other"
 
 READERS = st.sampled_from([["staff"], ["board"], None])
 PLAIN = sorted(OUTCOMES.keys() - MEMBERS.keys())
+JUDGED = ("outcome", "detection", "screening", "summary", "timings", "settled_at", "ready_at", "others", "fingerprint")
 KINDS = [DecisionKind.ACCEPT, DecisionKind.SKIP, DecisionKind.UNDO, DecisionKind.RE_EXTRACT, DecisionKind.ERASE]
 
 
@@ -61,6 +62,7 @@ class Worlds(RuleBasedStateMachine):
         policy = Policy(held_update=held_update, ranks=ranks, conflict_window=timedelta(minutes=window))
         self.world = World(policy)
         self.clock = 0
+        self.erased: dict[Any, dict[str, Any]] = {}  # what was kept of each version when it was erased
         self.decided: set[str] = set()
         self.world.document(ID)
         self.world.document(OTHER)
@@ -150,6 +152,15 @@ class Worlds(RuleBasedStateMachine):
     def every_document_is_sound(self) -> None:
         for document in getattr(self, "world", World()).documents.values():
             check(document.ledger)
+            self.nothing_more_is_said_of_the_erased(document)
+
+    def nothing_more_is_said_of_the_erased(self, document: Document) -> None:
+        for version in document.ledger.state.versions:
+            if version.erased_at is not None:
+                kept = {name: getattr(version, name) for name in JUDGED}
+                before = self.erased.setdefault((document.ledger.state.source_id, version.sequence), kept)
+                changed = [name for name in JUDGED if kept[name] != before[name]]
+                assert not changed, changed
 
     def teardown(self) -> None:
         if not hasattr(self, "world"):
@@ -157,6 +168,7 @@ class Worlds(RuleBasedStateMachine):
         self.world.drain()
         for name, document in self.world.documents.items():
             check(document.ledger)
+            self.nothing_more_is_said_of_the_erased(document)
             assert all(v.outcome is not Outcome.PENDING or v.erased_at for v in document.ledger.state.versions), name
             assert decode(type(document.ledger.state), encode(document.ledger.state)) == document.ledger.state
             if name not in self.decided:

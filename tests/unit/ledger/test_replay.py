@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from datetime import timedelta
 from typing import Any
 
@@ -9,7 +10,7 @@ import msgspec
 import pytest
 
 from streams.records import DecisionKind, Outcome, Screened, Timing
-from tests.unit.ledger.make import Ledger, decision, delete, result, up
+from tests.unit.ledger.make import Ledger, decision, delete, result, screen_failed, up, without_times
 
 
 def again(event: Screened, **fields: Any) -> Screened:
@@ -62,6 +63,58 @@ def test_other_findings_with_the_same_canon_are_a_change() -> None:
     ledger.take(again(first, screening=stricter))
     assert ledger.held is not None
     assert ledger.canon is None
+
+
+@pytest.mark.parametrize("outcome", [Outcome.READY, Outcome.QUARANTINED, Outcome.SKIPPED])
+@pytest.mark.parametrize("code", ["timeout", "out_of_memory", "blob_missing", "crashed"])
+def test_a_screen_that_fails_says_nothing_against_what_was_judged(outcome: Outcome, code: str) -> None:
+    ledger = Ledger()
+    arrived = up(1, "text")
+    before = ledger.take(arrived, result(arrived, outcome))
+    seen = list(ledger.visible)
+    assert ledger.take(screen_failed(arrived, code, work=500)) == before
+    assert ledger.visible == seen
+
+
+def test_a_screen_that_fails_leaves_what_a_person_accepted() -> None:
+    ledger = Ledger()
+    arrived = up(1, "text")
+    before = ledger.take(arrived, result(arrived, Outcome.QUARANTINED), decision(1, DecisionKind.ACCEPT))
+    assert ledger.take(screen_failed(arrived, work=500)) == before
+
+
+def test_a_first_screen_that_fails_holds_the_document_until_one_succeeds() -> None:
+    ledger = Ledger()
+    arrived = up(1, "text")
+    ledger.take(arrived, screen_failed(arrived, work=2))
+    assert ledger.held is not None
+    ledger.take(result(arrived, work=3))
+    assert (ledger.published, ledger.held) == (1, None)
+
+
+@pytest.mark.parametrize("outcome", [Outcome.READY, Outcome.QUARANTINED])
+def test_failures_and_verdicts_end_the_same_in_any_order_and_number(outcome: Outcome) -> None:
+    one, other = up(1, "text"), up(3, "text")  # versions of one content share their judgements
+    story = [one, delete(2), other]
+    failure = screen_failed(other, work=900)
+    assert failure.payload is not None
+    unjudged = msgspec.structs.replace(failure.payload, sha256="another", key="another")
+    results = [
+        result(one, outcome, work=5),
+        screen_failed(one, work=800),
+        msgspec.structs.replace(failure, payload=unjudged),  # an extraction that came out in another way
+        screen_failed(one, "crashed", extractor="2", work=700),
+    ]
+    expected = Ledger()
+    expected.take(*story, *results)
+    (good,) = [canon for canon in expected.version(3).canons if canon.attempt.fingerprint == "text-1"]
+    assert results[0].payload is not None
+    assert good.payload.sha256 == results[0].payload.sha256
+    for order in itertools.permutations(results):
+        ledger = Ledger()
+        ledger.take(*story, *order, *order[:2])
+        assert without_times(ledger.state) == without_times(expected.state)
+        assert (ledger.canon, ledger.held) == (expected.canon, expected.held)
 
 
 def test_a_new_extractor_replaces_the_canon_and_going_back_to_the_old_one_does_again() -> None:
