@@ -12,7 +12,20 @@ from hypothesis import strategies as st
 
 from streams.ledger.transitions import Arrived, Event, Policy
 from streams.records import Outcome, Screened, Status
-from tests.unit.ledger.make import Ledger, acl, at, broken, canon_of, delete, held_of, move, result, up, without_times
+from tests.unit.ledger.make import (
+    Ledger,
+    acl,
+    at,
+    broken,
+    canon_of,
+    delete,
+    held_of,
+    move,
+    result,
+    screen_failed,
+    up,
+    without_times,
+)
 
 READERS = st.sampled_from([["staff"], ["board"], None])
 OUTCOMES = {"A": Outcome.READY, "B": Outcome.QUARANTINED, "C": Outcome.SKIPPED, "D": Outcome.READY}
@@ -59,6 +72,8 @@ def stories(draw: st.DrawFn) -> Story:
             results = [result(arrived, OUTCOMES[content], extractor=version, work=1000 + index)]
             if draw(st.booleans()):  # extracted once more, after everything, by what is the newest then
                 results.append(result(arrived, OUTCOMES[content], extractor="3", work=2000 + index))
+            if draw(st.booleans()):  # screened once more, by a screen that could not do it
+                results.append(screen_failed(arrived, extractor=draw(st.sampled_from("123")), work=3000 + index))
         elif what == "delete":
             arrived = delete(offset, **fields)
         elif what == "move":
