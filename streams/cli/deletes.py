@@ -166,6 +166,8 @@ def erase(name: str, reason: str, actor: str, yes: bool, as_json: bool) -> None:
 
     settings = Settings.load()
     configure_logging(settings)
+    if not reason.strip():
+        raise UsageError("An erasure needs a reason.", remedy="Say in --reason why; it is kept with the proof.")
     if not yes and (as_json or not sys.stdin.isatty()):
         raise UsageError("Nobody is there to be asked.", remedy="Give --yes.")
 

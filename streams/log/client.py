@@ -5,19 +5,22 @@ from __future__ import annotations
 import asyncio
 import re
 import ssl
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaConnectionError, KafkaError
 
 from streams.errors import BrokerUnavailable, NotFound, SettingsError
+from streams.log.backoff import Backoff
 from streams.settings import KafkaSettings, Settings
 
 REQUEST_TIMEOUT_S = 30.0
 STOP_S = 5.0
+
+T = TypeVar("T")
 
 _SERVER = re.compile(r"(\[[0-9A-Fa-f:.%]+\]|[^\s:/\[\],;]+):(\d{1,5})")
 
@@ -112,6 +115,33 @@ async def admin(settings: Settings, broker: str, *, timeout_s: float = REQUEST_T
         raise BrokerUnavailable(f"No Kafka broker answers at {broker}: {error}.") from error
     finally:
         await client.close()
+
+
+async def ask_again(call: Callable[[], Awaitable[T]], what: str, *, timeout_s: float = REQUEST_TIMEOUT_S) -> T:
+    """Asks again what a coordinator that is just loading, moving or being made can't answer yet.
+
+    Args:
+        what: went wrong when it never answers; the beginning of the error's sentence.
+        timeout_s: for all attempts together.
+
+    Raises:
+        BrokerUnavailable: no answer in time, or an error that asking again does not mend.
+    """
+    backoff = Backoff()
+    problem: Exception = TimeoutError()
+    try:
+        async with asyncio.timeout(timeout_s):
+            while True:
+                try:
+                    return await call()
+                except KafkaError as error:
+                    problem = error
+                    if not error.retriable:
+                        break
+                await backoff.wait()
+    except (OSError, TimeoutError) as error:
+        problem = error if isinstance(problem, TimeoutError) else problem
+    raise BrokerUnavailable(f"{what}: {problem!r}.") from problem
 
 
 async def reachable(settings: Settings, address: str, timeout_s: float = 5.0) -> int:

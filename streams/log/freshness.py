@@ -20,8 +20,8 @@ from aiokafka.coordinator.protocol import ConsumerProtocolMemberAssignment
 from aiokafka.errors import KafkaError, for_code
 
 from streams.errors import BrokerUnavailable
-from streams.log.backoff import Backoff
-from streams.log.client import connection, partitions, stop_consumer
+from streams.log.client import ask_again, connection, partitions, stop_consumer
+from streams.log.groups import describe
 from streams.settings import Settings
 
 TIMEOUT_S = 30.0
@@ -29,8 +29,7 @@ FETCH_WAIT_MS = 100
 QUIET_MS = 300  # an answer to a fetch comes within FETCH_WAIT_MS
 QUIET_ROUNDS = 3
 
-LOADING = 14  # error codes of Kafka's protocol
-GROUP_ID_NOT_FOUND = 69  # in newer versions of the response; older ones give a state Dead
+LOADING = 14  # error code of Kafka's protocol
 
 T = TypeVar("T")
 Place = tuple[str, int]
@@ -305,13 +304,7 @@ class Prober:
         """Kafka's state, the number of members, and the client that has each partition."""
 
         async def ask(group: str) -> tuple[str, int, dict[Place, str]]:
-            # One at a time: aiokafka 0.14 reads version 3 of the answer as version 2 and mistakes what follows a group.
-            (response,) = await self._admin.describe_consumer_groups([group])
-            ((error_code, _, state, _, _, members, *_),) = response.groups
-            if error_code == GROUP_ID_NOT_FOUND:
-                return "Dead", 0, {}
-            if error_code:
-                raise for_code(error_code)(group)
+            state, members = await describe(self._admin, group)
             return state, len(members), self._owners(members)
 
         return {group: await self._ask(partial(ask, group)) for group in dict.fromkeys(groups)}
@@ -325,22 +318,7 @@ class Prober:
         return owners
 
     async def _ask(self, call: Callable[[], Awaitable[T]]) -> T:
-        """Asks again what a coordinator that is just loading, moving or being made can't answer yet."""
-        backoff = Backoff()
-        problem: Exception = TimeoutError()
-        try:
-            async with asyncio.timeout(TIMEOUT_S):
-                while True:
-                    try:
-                        return await call()
-                    except KafkaError as error:
-                        problem = error
-                        if not error.retriable:
-                            break
-                    await backoff.wait()
-        except (OSError, TimeoutError) as error:
-            problem = error if isinstance(problem, TimeoutError) else problem
-        raise BrokerUnavailable(f"{self._broker} does not tell about consumer groups: {problem!r}.") from problem
+        return await ask_again(call, f"{self._broker} does not tell about consumer groups", timeout_s=TIMEOUT_S)
 
 
 def _resumes(committed: int | None, begin: int, end: int) -> int:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import os
 import re
 import socket
+from functools import partial
+from typing import Any
 
 import msgspec
+from aiokafka.errors import for_code
 
-from streams.errors import BrokerUnavailable
-from streams.log.client import admin
+from streams.log.client import admin, ask_again
 from streams.settings import Settings
+
+GROUP_ID_NOT_FOUND = 69  # in newer versions of the response; older ones give a state Dead
 
 _CLIENT_ID = re.compile(r"canonry-(run|worker)\.(\d+)@(.+)")
 
@@ -89,16 +93,27 @@ async def members(settings: Settings, broker: str, group: str) -> list[Member]:
     """The members of a group; none when nobody ever joined it.
 
     Raises:
-        BrokerUnavailable: no answer, or the group's coordinator is not ready.
+        BrokerUnavailable: no answer in time.
     """
     async with admin(settings, broker) as client:
-        (response,) = await client.describe_consumer_groups([group])
-    found = []
-    for error_code, _, _, _, _, listed, *_ in response.groups:
-        if error_code:
-            raise BrokerUnavailable(f"{broker} did not tell the members of {group}: error code {error_code}.")
-        found += [_member(name, host.lstrip("/")) for _, name, host, _, _ in listed]
-    return found
+        _, found = await ask_again(partial(describe, client, group), f"{broker} does not tell the members of {group}")
+    return [_member(name, host.lstrip("/")) for _, name, host, _, _ in found]
+
+
+async def describe(client: Any, group: str) -> tuple[str, list[Any]]:
+    """Kafka's state of a group and its members, as its protocol has them; Dead and none when nobody ever joined it.
+
+    Raises:
+        KafkaError: the group's coordinator did not answer; see `ask_again`.
+    """
+    # One at a time: aiokafka 0.14 reads version 3 of the answer as version 2 and mistakes what follows a group.
+    (response,) = await client.describe_consumer_groups([group])
+    ((error_code, _, state, _, _, found, *_),) = response.groups
+    if error_code == GROUP_ID_NOT_FOUND:
+        return "Dead", []
+    if error_code:
+        raise for_code(error_code)(group)
+    return state, found
 
 
 def _member(name: str, host: str) -> Member:

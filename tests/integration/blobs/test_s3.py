@@ -62,7 +62,8 @@ def test_erasing_takes_the_original_first(store: S3Store, monkeypatch: pytest.Mo
     content = store.put_file(io.BytesIO(b"to be erased")).sha256
     key = canon_key(content, "fp")
     store.put(key, b"text")
-    delete, deleted = store.delete, []
+    delete = store.delete
+    deleted: list[str] = []
 
     def once(key: str) -> bool:
         if deleted:

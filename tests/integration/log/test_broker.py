@@ -18,6 +18,7 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from streams.errors import BrokerNotInstallable, BrokerUnavailable, CanonryError, SettingsError
 from streams.log import broker, kafka_broker, tansu_broker
 from streams.log.client import connection, end_offsets, reachable
+from streams.log.groups import members
 from streams.log.kafka_broker import LocalKafka
 from streams.log.local_process import StartFailed
 from streams.log.topics import apply_topics, check_topics
@@ -84,6 +85,8 @@ def test_start_kill_restart_and_stop_keep_what_was_confirmed(kafka_settings: Set
     assert broker.status(settings) == first
     assert broker.start(settings) == first
     assert broker.ensure(settings) == broker.address(settings) == first.address
+    # No group has a coordinator yet: this question has one made.
+    assert asyncio.run(members(settings, first.address, "canonry-decode")) == []
     assert len(asyncio.run(apply_topics(settings)).created) == 12
     asyncio.run(produce(settings, first.address, b"before the kill"))
 

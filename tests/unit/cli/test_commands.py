@@ -104,6 +104,7 @@ def test_no_command_and_help_load_no_library_of_the_log_or_of_documents() -> Non
         (["config", "show"], {"CANONRY_KAFKA__TOPIC_PREFIX": "a b"}, None, "kafka.topic_prefix"),
         (["topics", "check"], {"CANONRY_BROKER": "nonsense"}, None, "host:port"),
         (["schemas", "check", "--folder", "not-there"], {}, None, "not-there"),
+        (["erase", "a.txt", "--yes", "--reason", " "], {}, None, "An erasure needs a reason"),
     ],
 )
 def test_a_wrong_call_or_setting_is_one_line_and_status_2(

@@ -5,9 +5,10 @@ import ssl
 from pathlib import Path
 
 import pytest
+from aiokafka.errors import for_code
 
 from streams.errors import BrokerUnavailable, SettingsError
-from streams.log.client import connection, faust_connection, reachable, servers
+from streams.log.client import ask_again, connection, faust_connection, reachable, servers
 from streams.log.local_process import free_ports
 from streams.settings import KafkaSettings, Settings
 
@@ -121,3 +122,29 @@ async def test_a_server_that_is_no_kafka_is_said() -> None:
         port = server.sockets[0].getsockname()[1]
         with pytest.raises(BrokerUnavailable, match=f"127.0.0.1:{port}"):
             await reachable(Settings(), f"127.0.0.1:{port}", 3)
+
+
+async def test_a_coordinator_that_is_not_ready_is_asked_again() -> None:
+    errors = [14, 15, 16]  # loading, not available, not the coordinator
+
+    async def call() -> str:
+        if errors:
+            raise for_code(errors.pop())("group")
+        return "told"
+
+    assert await ask_again(call, "Nothing was told") == "told"
+
+
+@pytest.mark.parametrize(("code", "timeout_s"), [(30, 60.0), (15, 0.5)])
+async def test_what_asking_again_does_not_mend_is_told(code: int, timeout_s: float) -> None:
+    """An error for good at once (30: no right to the group), one that lasts after the time."""
+    asked = 0
+
+    async def call() -> None:
+        nonlocal asked
+        asked += 1
+        raise for_code(code)("group")
+
+    with pytest.raises(BrokerUnavailable, match=r"Nothing was told: .*group"):
+        await ask_again(call, "Nothing was told", timeout_s=timeout_s)
+    assert code == 15 or asked == 1
