@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 
 from streams.blobs import BlobStore
 from streams.consumers.catalog_view import TOPICS as CATALOG_TOPICS
-from streams.consumers.reader import consumer_group
+from streams.consumers.reader import consumer_group, log_identity
 from streams.errors import BrokerUnavailable
-from streams.log.client import committed_offsets, end_offsets
+from streams.log.client import end_offsets
+from streams.log.freshness import Place, Prober, Reads
 from streams.log.groups import members
 from streams.ops.consumers_task import ConsumersTask
-from streams.ops.lag import index_progress
+from streams.ops.lag import behind, kept_positions
 from streams.ops.worker_process import WorkerProcess
 from streams.settings import Settings
 from streams.topology import STAGES, group_id
 
 LOOK_EVERY_S = 0.25
 STALLED_S = 60.0
-
-Offsets = dict[tuple[str, int], int]
 
 
 class Barrier:
@@ -42,10 +41,14 @@ class Barrier:
         self._stack = AsyncExitStack()
         self._ledger = WorkerProcess(settings, broker, ("ledger",))
         self._consumers = ConsumersTask(settings, broker, store, on_applied=lambda states: None)
+        self._prober = Prober(settings, broker)
         self._following = False
 
     async def __aenter__(self) -> Barrier:
-        await self._stack.enter_async_context(self._ledger)
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(self._prober)
+            await stack.enter_async_context(self._ledger)
+            self._stack = stack.pop_all()
         return self
 
     async def __aexit__(self, *error: object) -> None:
@@ -60,9 +63,9 @@ class Barrier:
         """
         topics = STAGES["ledger"].reads
         published = await end_offsets(self._settings, self._broker, topics)
-        await self._until("The ledger", lambda: self._ledger_behind(published, topics), self._help_ledger)
+        await self._until("The ledger", lambda: self._ledger_behind(published), self._help_ledger)
         known = await end_offsets(self._settings, self._broker, CATALOG_TOPICS)
-        await self._until("The catalog", lambda: asyncio.to_thread(self._catalog_behind, known), self._help_catalog)
+        await self._until("The catalog", lambda: self._catalog_behind(known), self._help_catalog)
 
     async def _until(
         self, who: str, behind: Callable[[], Awaitable[int]], help_: Callable[[], Awaitable[None]]
@@ -81,19 +84,20 @@ class Barrier:
             await help_()
             await asyncio.sleep(LOOK_EVERY_S)
 
-    async def _ledger_behind(self, ends: Offsets, topics: Iterable[str]) -> int:
+    async def _ledger_behind(self, ends: dict[Place, int]) -> int:
         group = group_id("ledger", self._settings.kafka.topic_prefix)
-        done = await committed_offsets(self._settings, self._broker, group, topics)
-        return sum(max(0, end - (done.get(place) or 0)) for place, end in ends.items())
+        return await behind(self._prober, Reads(group, STAGES["ledger"].reads), ends)
 
     async def _help_ledger(self) -> None:
         if self._ledger.pid is None and not await self._has_members(group_id("ledger")):
             self._note("No ledger is at work: one is started for this.")
             self._ledger.want()
 
-    def _catalog_behind(self, ends: Offsets) -> int:
-        read = {(at.topic, at.partition): at.offset for at in index_progress(self._settings, "catalog")}
-        return sum(max(0, end - read.get(place, 0)) for place, end in ends.items())
+    async def _catalog_behind(self, ends: dict[Place, int]) -> int:
+        log = log_identity(self._settings, self._prober.cluster)
+        kept, _ = await asyncio.to_thread(kept_positions, self._settings, log)
+        group = consumer_group("catalog", self._settings.kafka.topic_prefix)
+        return await behind(self._prober, Reads(group, CATALOG_TOPICS), ends, kept)
 
     async def _help_catalog(self) -> None:
         if not self._following and not await self._has_members(consumer_group("catalog")):

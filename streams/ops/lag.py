@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -220,6 +220,21 @@ async def lag(settings: Settings, broker: str) -> list[GroupLag]:
     """
     async with watching(settings, broker, float("inf")) as watch:
         return await watch.look()
+
+
+async def behind(
+    prober: Prober, reads: Reads, ends: Mapping[Place, int], kept: Mapping[str, Mapping[Place, int]] | None = None
+) -> int:
+    """How many offsets a group is from these ends; what only markers of transactions are in the way of is reached.
+
+    Args:
+        kept: as for `Prober.look`.
+
+    Raises:
+        BrokerUnavailable, NotFound: no answer, or a topic does not exist.
+    """
+    (look,) = await prober.look([reads], kept)
+    return sum(max(0, ends[at.topic, at.partition] - at.position) for at in look.partitions if at.oldest_at is not None)
 
 
 def our_groups(prefix: str) -> list[Reads]:

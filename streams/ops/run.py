@@ -16,12 +16,13 @@ from streams.connectors.folder_look import Summary
 from streams.consumers.catalog import Catalog
 from streams.errors import BrokerUnavailable
 from streams.log import broker as local_broker
-from streams.log.client import cluster_id, committed_offsets, end_offsets
+from streams.log.client import cluster_id, end_offsets
+from streams.log.freshness import Prober, Reads
 from streams.log.publisher import Published, Publisher
 from streams.log.topics import apply_topics
 from streams.ops.consumers_task import ConsumersTask
 from streams.ops.dead_letters import watch_dead_letters
-from streams.ops.lag import lag
+from streams.ops.lag import behind, lag
 from streams.ops.tracker import Tracker
 from streams.ops.worker_process import WorkerProcess
 from streams.records import SourceState
@@ -274,14 +275,14 @@ class Run:
     async def _places_told(self) -> None:
         """Until `contents` tells where each content lives. The ledger publishes a document's place before its outcome;
         what the stage does not manage in time is no document's outcome, and the next worker goes on with it."""
-        topics, group = STAGES["provenance"].reads, group_id("provenance", self._settings.kafka.topic_prefix)
-        ends = await end_offsets(self._settings, self._broker, topics)
+        reads = Reads(group_id("provenance", self._settings.kafka.topic_prefix), STAGES["provenance"].reads)
+        ends = await end_offsets(self._settings, self._broker, reads.topics)
         until = time.monotonic() + PLACES_S
-        while time.monotonic() < until:
-            done = await committed_offsets(self._settings, self._broker, group, topics)
-            if all((done.get(place) or 0) >= end for place, end in ends.items()):
-                return
-            await asyncio.sleep(CHECK_EVERY_S)
+        async with Prober(self._settings, self._broker) as prober:
+            while time.monotonic() < until:
+                if not await behind(prober, reads, ends):
+                    return
+                await asyncio.sleep(CHECK_EVERY_S)
 
     def _tick(self, phase: str, connector: FolderConnector, worker: WorkerProcess, consumers: ConsumersTask) -> None:
         worker.check()
