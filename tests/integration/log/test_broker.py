@@ -21,7 +21,7 @@ from streams.log.client import connection, end_offsets, reachable
 from streams.log.groups import members
 from streams.log.kafka_broker import LocalKafka
 from streams.log.local_process import StartFailed
-from streams.log.topics import apply_topics, check_topics
+from streams.log.topics import apply_topics, check_topics, load_topics
 from streams.settings import KafkaSettings, LocalBrokerSettings, Settings
 
 
@@ -87,7 +87,7 @@ def test_start_kill_restart_and_stop_keep_what_was_confirmed(kafka_settings: Set
     assert broker.ensure(settings) == broker.address(settings) == first.address
     # No group has a coordinator yet: this question has one made.
     assert asyncio.run(members(settings, first.address, "canonry-decode")) == []
-    assert len(asyncio.run(apply_topics(settings)).created) == 12
+    assert len(asyncio.run(apply_topics(settings)).created) == len(load_topics())
     asyncio.run(produce(settings, first.address, b"before the kill"))
 
     os.kill(first.pid, signal.SIGKILL)
@@ -314,8 +314,8 @@ def test_without_java_tansu_takes_its_place_and_warns(
     assert info.warning in caplog.text
     assert asyncio.run(reachable(local, info.address)) == 1
     # Tansu creates what is asked for by name, as Kafka does by default: a check must not.
-    assert [difference.setting for difference in asyncio.run(check_topics(local))] == ["topic"] * 12
-    assert len(asyncio.run(apply_topics(local)).created) == 12
+    assert [difference.setting for difference in asyncio.run(check_topics(local))] == ["topic"] * len(load_topics())
+    assert len(asyncio.run(apply_topics(local)).created) == len(load_topics())
     assert asyncio.run(check_topics(local)) == []
     asyncio.run(produce_plain(local, info.address))
     assert broker.stop(local) == info
