@@ -92,6 +92,11 @@ class LedgerStage:
         return found
 
     async def restated(self, partition: int, key: str, generation: int) -> tuple[Incoming, Outputs] | None:
+        """The document once more as it stands, for whoever was told something older; None if it is unknown here.
+
+        A limit: the state has no scores per page, so `Canon.pages` and `Quarantined.pages` are empty until the document
+        is judged again.
+        """
         state = self._states.get(partition, key) if self._states.holds(partition) else None
         if state is None:
             return None  # of an event that is still to come, or not ours any more

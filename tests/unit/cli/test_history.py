@@ -7,6 +7,7 @@ import json
 import unicodedata
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from streams.cli.times import Moment
@@ -38,11 +39,32 @@ def catalog(tmp_path: Path) -> None:
         up(6, "A", path=PATH, file_name=NAME),
     ):
         ledger.take(event)
+    _cataloged(tmp_path, ledger)
+
+
+def _cataloged(tmp_path: Path, ledger: Ledger) -> None:
     writer = CatalogWriter(Settings(data_dir=tmp_path / "data"))
     facts = [PartitionFacts(Partition("versions", 0), 0, 1, None, "", None)]
     asyncio.run(writer.positions.begin("log", facts))
     writer.apply(batch(received("versions", 0, ID, ledger.state)))
     writer.close()
+
+
+def test_what_was_ready_and_judged_again_is_not_called_pending(canonry: Canonry, tmp_path: Path) -> None:
+    ledger = Ledger()
+    one = up(1, "A", path=PATH, file_name=NAME)
+    first = result(one)
+    ledger.take(one, first)
+    ready = ledger.version(1).ready_at
+    assert ready is not None
+    warned = msgspec.structs.replace(first.screening, warnings=["few_letters"])
+    ledger.take(msgspec.structs.replace(result(one, work=500), screening=warned))
+    _cataloged(tmp_path, ledger)
+    found = json.loads(canonry("as-of", PATH, ready.isoformat(), "--json").out)
+    assert (found["outcome"], found["visible"]) == ("unknown", None)
+    told = canonry("as-of", PATH, ready.isoformat()).out
+    assert "not known: it was judged anew since" in told
+    assert "not known what they saw" in told
 
 
 @pytest.mark.usefixtures("catalog")

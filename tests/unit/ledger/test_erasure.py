@@ -8,7 +8,7 @@ import pytest
 from streams.ledger.transitions import DecisionRefused
 from streams.records import Child, DecisionKind, Operation, Outcome, Status
 from streams.records.codec import decode, encode
-from tests.unit.ledger.make import ID, NOW, Ledger, at, broken, decision, delete, result, screen_failed, sha, up
+from tests.unit.ledger.make import ID, NOW, Ledger, at, broken, decision, delete, result, screen_failed, seq, sha, up
 
 ERASE = DecisionKind.ERASE
 
@@ -118,6 +118,17 @@ def test_what_a_person_accepted_stays_so_after_the_erasure_when_the_document_is_
     assert before.outcome is Outcome.READY
     ledger.take(up(2, "A"), result(first, work=50))
     assert ledger.version(0) == before
+
+
+def test_a_version_that_turns_out_to_repeat_an_erased_one_changes_nothing_of_it_either() -> None:
+    first, again = up(0, "A", parent_order=[seq(0)]), up(2, "A", parent_order=[seq(1)])
+    ledger = Ledger()
+    ledger.take(first, result(first), delete(1, parent_order=[seq(5)]), decision(0, ERASE))
+    before = ledger.version(0)
+    ledger.take(result(again, Outcome.QUARANTINED, extractor="2", work=90), again)  # the result is quicker
+    (kept,) = ledger.state.versions
+    ours = msgspec.structs.replace(before, erased=["text-1", "text-2"])
+    assert msgspec.structs.replace(kept, valid_to=ours.valid_to) == ours
 
 
 def test_children_that_only_a_late_result_tells_of_follow_their_erased_container() -> None:
