@@ -33,7 +33,7 @@ from streams.topology import group_id
 
 logger = logging.getLogger(__name__)
 
-FETCH_WAIT_MS = 100
+FETCH_WAIT_MS = 250
 """aiokafka has one fetch in flight per broker, without the partitions whose records it still holds: new records of
 those wait until it returns. So this bounds the delay of a small document."""
 

@@ -232,7 +232,7 @@ class Run:
         one that reads some partitions. When no stage has anything left to do, what is still open will not end by
         itself: its event is in `dead-letter`, perhaps since before this run.
         """
-        started = asked = idle_since = time.monotonic()
+        started = asked = looked = idle_since = time.monotonic()
         while self._tracker.pending:
             await self._tracker.wait_for_change(CHECK_EVERY_S)
             self._tick(self._waiting_for(), connector, worker, consumers)
@@ -241,11 +241,15 @@ class Run:
                 return
             if now - asked >= ASK_EVERY_S:
                 await asyncio.to_thread(self._ask_catalog, self._tracker.events)
-                if now - self._tracker.moved_at < IDLE_S or await self._stages_behind():
-                    idle_since = time.monotonic()
-                elif now - idle_since >= IDLE_S:
-                    for source_id in self._tracker.pending:
-                        self._tracker.dead(source_id, "no stage works on it any more; look into dead-letter")
+                if now - self._tracker.moved_at < IDLE_S:
+                    idle_since = now
+                elif now - looked >= IDLE_S:  # a look costs as much as a document
+                    if await self._stages_behind():
+                        idle_since = now
+                    elif now - idle_since >= IDLE_S:
+                        for source_id in self._tracker.pending:
+                            self._tracker.dead(source_id, "no stage works on it any more; look into dead-letter")
+                    looked = time.monotonic()
                 asked = time.monotonic()
 
     async def _stages_behind(self) -> bool:
