@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 DEMO_DIR ?= .demo
 DOCS ?=
-PYTEST_ARGS ?=
+PYTEST_ARGS ?= -n 2 --dist loadfile --durations 15
 
 .DEFAULT_GOAL := help
 .PHONY: help setup system demo test lint format bench lock clean
