@@ -17,7 +17,7 @@ from streams.log.topics import apply_topics
 from streams.records import Sequence, SourceState, Status
 from streams.records.codec import encode
 from streams.settings import Settings
-from tests.integration.runtime.harness import AGGRESSIVE, failed, publish, read, records, until_async, worker
+from tests.integration.runtime.harness import AGGRESSIVE, committed, failed, publish, read, records, until_async, worker
 
 
 def state(source_id: str, offset: int) -> SourceState:
@@ -135,10 +135,14 @@ async def test_a_ledger_that_was_killed_goes_on_from_a_compacted_topic(
         found = dict(await records(settings, "versions"))
         return all(found.get(key) is not None and len(found[key].versions) == rounds for key in keys)
 
+    async def all_done() -> bool:
+        return await committed(settings, "ledger", "raw-arrived", 0) == 3 * len(ids)
+
     with worker(settings, tmp_path / "worker.log", "ledger") as first:
         for code in codes[:3]:
             await publish(settings, "raw-arrived", [failed(key, code) for key in ids], 0)
         await until_async(lambda: told(3, ids), 60, "three versions of each")
+        await until_async(all_done, 30, "all committed: what comes again would be part of the new history")
         first.kill()
     await versions.put(0, gone=(ids[0],))
     await compact_aggressively(settings)
