@@ -15,7 +15,7 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import KafkaError
 
 from streams.errors import BrokerUnavailable
-from streams.log.client import connection
+from streams.log.client import connection, stop_consumer
 from streams.records.headers import FENCE
 from streams.settings import Settings
 
@@ -74,7 +74,7 @@ class Watch:
             consumer.assign([TopicPartition(topic, partition) for topic in self._topics for partition in partitions])
             await consumer.seek_to_end()
         except BaseException as error:
-            await consumer.stop()
+            await stop_consumer(consumer)
             if isinstance(error, KafkaError):
                 raise BrokerUnavailable(f"The ledger's topics can't be read along: {error!r}.") from error
             raise
@@ -102,4 +102,4 @@ class Watch:
     async def stop(self) -> None:
         consumer, self._consumer = self._consumer, None
         if consumer is not None:
-            await consumer.stop()
+            await stop_consumer(consumer)

@@ -17,7 +17,7 @@ from aiokafka.errors import KafkaError
 
 from streams.errors import BrokerUnavailable
 from streams.ledger.fence import Token
-from streams.log.client import connection
+from streams.log.client import connection, stop_consumer
 from streams.records import Record, SourceState
 from streams.records.codec import decode, encode
 from streams.settings import Settings
@@ -109,7 +109,7 @@ class RecordStore(Generic[R]):
         except KafkaError as error:
             raise BrokerUnavailable(f"{self._topic} can't be read from {self.broker}: {error!r}.") from error
         finally:
-            await consumer.stop()
+            await stop_consumer(consumer)
         log.info("%d states restored in %.2f s.", len(self), time.monotonic() - started)
 
     async def _read(self, consumer: AIOKafkaConsumer, wanted: list[TopicPartition]) -> None:

@@ -10,7 +10,7 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import KafkaError
 
 from streams.errors import BrokerUnavailable
-from streams.log.client import connection, partitions
+from streams.log.client import connection, partitions, stop_consumer
 from streams.settings import Settings
 
 BATCH = 2000
@@ -63,4 +63,4 @@ async def scan(
     except KafkaError as error:
         raise BrokerUnavailable(f"{topic} can't be read from {broker}: {error!r}.") from error
     finally:
-        await consumer.stop()
+        await stop_consumer(consumer)

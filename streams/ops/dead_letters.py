@@ -8,7 +8,7 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import KafkaError
 
 from streams.errors import BrokerUnavailable
-from streams.log.client import connection, partitions
+from streams.log.client import connection, partitions, stop_consumer
 from streams.settings import Settings
 from streams.topology import DEAD_LETTER
 
@@ -36,4 +36,4 @@ async def watch_dead_letters(
     except KafkaError as error:
         raise BrokerUnavailable(f"{topic} can't be read: {error!r}.") from error
     finally:
-        await consumer.stop()
+        await stop_consumer(consumer)

@@ -21,7 +21,7 @@ from aiokafka.errors import CommitFailedError, KafkaError
 from aiokafka.structs import OffsetAndMetadata
 
 from streams.errors import BrokerUnavailable, CanonryError
-from streams.log.client import REQUEST_TIMEOUT_S, connection, partitions
+from streams.log.client import REQUEST_TIMEOUT_S, connection, partitions, stop_consumer
 from streams.log.groups import Member, ReplayMark, members
 from streams.settings import Settings
 from streams.topology import STAGES, group_id
@@ -200,7 +200,7 @@ async def _reader(settings: Settings, broker: str, stage: str) -> AsyncIterator[
     except (KafkaError, OSError) as error:
         raise BrokerUnavailable(f"{broker} did not do what was asked: {error!r}.") from error
     finally:
-        await consumer.stop()
+        await stop_consumer(consumer)
 
 
 async def _resets(consumer: Any, tps: list[TopicPartition], where: Where, prefix: str) -> list[Reset]:
