@@ -33,6 +33,7 @@ from streams.topology import STAGES, group_id
 CHECK_EVERY_S = 0.25
 ASK_EVERY_S = 1.0
 IDLE_S = 5.0
+AWAY_S = 60.0
 PLACES_S = 30.0
 FEW = 2
 CLUSTER = "cluster"
@@ -98,6 +99,7 @@ class Run:
         self._tracker = Tracker()
         self._broker = ""
         self._want_worker: Callable[[], None] = lambda: None
+        self._away_since: float | None = None  # the broker does not answer any more
         self.report = Report(source)
 
     async def once(self) -> Report:
@@ -254,10 +256,15 @@ class Run:
                 asked = time.monotonic()
 
     async def _stages_behind(self) -> bool:
+        """Whether anything is left to do. Raises BrokerUnavailable when nothing could be learnt for AWAY_S seconds."""
         try:
             groups = await lag(self._settings, self._broker)
         except BrokerUnavailable:
+            self._away_since = self._away_since or time.monotonic()
+            if time.monotonic() - self._away_since > AWAY_S:
+                raise
             return True  # it may come back; the worker and the consumers wait for it, too
+        self._away_since = None
         return any(group.records for group in groups)
 
     async def _waiting(self) -> dict[str, int]:
