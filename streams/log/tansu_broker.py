@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import json
+import secrets
 from pathlib import Path
 
 from streams.errors import BrokerNotInstallable
@@ -56,7 +56,8 @@ class LocalTansu:
         (port,) = free_ports([_last_port(port_file)])
         port_file.write_text(json.dumps(port), "utf-8")
         url = f"tcp://{HOST}:{port}"
-        cluster = f"canonry-{hashlib.sha256(str(self.directory).encode('utf-8', 'surrogateescape')).hexdigest()[:16]}"
+        # Of this start, not of the directory: its log ends with it, and by the id a connector notices that.
+        cluster = f"canonry-{secrets.token_hex(8)}"
         self.info = spawn(
             "tansu",
             [

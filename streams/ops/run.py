@@ -6,7 +6,6 @@ import asyncio
 import re
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ from streams.log.publisher import Published, Publisher
 from streams.log.topics import apply_topics
 from streams.ops.consumers_task import ConsumersTask
 from streams.ops.dead_letters import watch_dead_letters
-from streams.ops.lag import behind, lag
+from streams.ops.lag import behind, lag, our_groups
 from streams.ops.tracker import Tracker
 from streams.ops.worker_process import WorkerProcess
 from streams.records import SourceState
@@ -99,6 +98,7 @@ class Run:
         self._tracker = Tracker()
         self._broker = ""
         self._want_worker: Callable[[], None] = lambda: None
+        self._tells_of_groups = True  # Tansu closes the connection when it is asked about consumer groups
         self._away_since: float | None = None  # the broker does not answer any more
         self.report = Report(source)
 
@@ -119,6 +119,8 @@ class Run:
         settings = self._settings
         self._progress("starting the broker", 0, 0)
         broker = self._broker = await asyncio.to_thread(local_broker.ensure, settings)
+        local = local_broker.status(settings)
+        self._tells_of_groups = local is None or local.address != broker or local.kind != "tansu"
         await apply_topics(settings, broker)
         store = await asyncio.to_thread(open_store, settings)
         await asyncio.to_thread(store.check)
@@ -256,24 +258,33 @@ class Run:
                 asked = time.monotonic()
 
     async def _stages_behind(self) -> bool:
-        """Whether anything is left to do. Raises BrokerUnavailable when nothing could be learnt for AWAY_S seconds."""
+        """Whether a stage, or the catalog that tells of outcomes, has anything left to do.
+
+        Raises:
+            BrokerUnavailable: nothing could be learnt, and nothing moved, for AWAY_S seconds.
+        """
+        if not self._tells_of_groups:
+            return True  # what was lost stands in dead-letter, which is read anyway
         try:
             groups = await lag(self._settings, self._broker)
         except BrokerUnavailable:
-            self._away_since = self._away_since or time.monotonic()
-            if time.monotonic() - self._away_since > AWAY_S:
+            since = self._away_since = max(self._away_since or time.monotonic(), self._tracker.moved_at)
+            if time.monotonic() - since > AWAY_S:
                 raise
             return True  # it may come back; the worker and the consumers wait for it, too
         self._away_since = None
-        return any(group.records for group in groups)
+        ours = {reads.group for reads in our_groups(self._settings.kafka.topic_prefix)}
+        return any(group.records for group in groups if group.group in ours)
 
     async def _waiting(self) -> dict[str, int]:
         """What is left to do for stages when this run's own documents have ended: a replay, say."""
+        if not self._tells_of_groups:
+            return {}
         stages = {group_id(name, self._settings.kafka.topic_prefix): name for name in STAGES}
         try:
             groups = await lag(self._settings, self._broker)
         except BrokerUnavailable:
-            return {}  # the embedded broker tells nothing about groups; every document of this run has ended
+            return {}  # a note, no reason to fail: every document of this run has ended
         return {stages[group.group]: group.records for group in groups if group.records and group.group in stages}
 
     def _waiting_for(self) -> str:
@@ -283,7 +294,7 @@ class Run:
     async def _caught_up(self, consumers: ConsumersTask) -> None:
         """Until catalog and search index have what the ledger published, so that the next command finds it."""
         self._progress("indexing", sum(self._tracker.settled.values()), self._tracker.expected)
-        if self._tracker.expected:
+        if self._tracker.expected and self._tells_of_groups:
             await self._places_told()
         await consumers.caught_up()
 
@@ -293,12 +304,11 @@ class Run:
         reads = Reads(group_id("provenance", self._settings.kafka.topic_prefix), STAGES["provenance"].reads)
         ends = await end_offsets(self._settings, self._broker, reads.topics)
         until = time.monotonic() + PLACES_S
-        with suppress(BrokerUnavailable):  # the embedded broker tells nothing about groups
-            async with Prober(self._settings, self._broker) as prober:
-                while time.monotonic() < until:
-                    if not await behind(prober, reads, ends):
-                        return
-                    await asyncio.sleep(CHECK_EVERY_S)
+        async with Prober(self._settings, self._broker) as prober:
+            while time.monotonic() < until:
+                if not await behind(prober, reads, ends):
+                    return
+                await asyncio.sleep(CHECK_EVERY_S)
 
     def _tick(self, phase: str, connector: FolderConnector, worker: WorkerProcess, consumers: ConsumersTask) -> None:
         worker.check()

@@ -379,7 +379,7 @@ class StageApp:
         try:
             event = read(job.topic, job.message)
         except UndecodableMessage as error:
-            return await self._dead_letter(job, error, error.code, 1)
+            return await self._dead_letter(job, error, error.code)
         if (mark := self._mark((job.topic, event.partition), event.offset)) is not None:
             event = dataclasses.replace(event, context=_replayed(event.context, mark))
         backoff = Backoff()
@@ -416,7 +416,7 @@ class StageApp:
             except Exception:
                 log.exception("%s: no outcome could be made of %s.", self.stage.name, job.event_id)
                 break
-        return await self._dead_letter(job, failure, getattr(failure, "code", "internal_error"), 1)
+        return await self._dead_letter(job, failure, getattr(failure, "code", "internal_error"))
 
     async def _deliver(self, job: _Job, event: Incoming, outputs: Outputs) -> bool:
         if not self._ours(job):
@@ -470,7 +470,7 @@ class StageApp:
             if not self._publishing:
                 self._published.set()
 
-    async def _dead_letter(self, job: _Job, error: BaseException, code: str, attempt: int) -> bool:
+    async def _dead_letter(self, job: _Job, error: BaseException, code: str) -> bool:
         message = job.message
         headers = dead_letter_headers(
             list(message.headers or ()),
@@ -479,7 +479,7 @@ class StageApp:
             offset=message.offset,
             error=error,
             reason_code=code,
-            attempt=attempt,
+            attempt=1,
             stage=self.stage.name,
         )
         value = message.value

@@ -53,3 +53,8 @@ def test_the_embedded_broker_is_enough_for_a_first_look(way: Way) -> None:
     assert "in memory only" in said.err
     assert way.found("lighthouse ships") == ["lighthouse.txt"]
     assert way.run()["scan"]["unchanged"] == 2
+    assert way.command("broker", "stop").status == 0  # and with it ends its log
+    again = way.command("run", str(way.folder), "--source", "share")
+    assert again.status == 0, again.err + way.worker_log()
+    assert "published again" in again.err
+    assert way.found("lighthouse ships") == ["lighthouse.txt"]
