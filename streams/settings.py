@@ -91,6 +91,12 @@ class LimitSettings(Section):
 
     max_document_bytes: int = Field(default=256 * 1024 * 1024, ge=1, description="above: quarantined as `too_large`")
     max_pages: int = Field(default=10_000, ge=1)
+    max_container_depth: int = Field(default=8, ge=1, description="containers in containers; deeper ones stay shut")
+    max_container_members: int = Field(default=10_000, ge=1, description="in all, nested ones included; above: `bomb`")
+    max_container_bytes: int = Field(default=1 << 30, ge=1, description="of all members; above: `bomb`")
+    max_container_ratio: int = Field(
+        default=200, ge=1, description="members' bytes for each of the container, beyond 10 MiB; above: `bomb`"
+    )
 
 
 class SourceSettings(Section):

@@ -6,8 +6,9 @@ from streams.blobs.store import (
     Found,
     Stored,
     canon_key,
+    members_key,
     open_store,
     original_key,
 )
 
-__all__ = ["BlobKeyInvalid", "BlobStore", "Found", "Stored", "canon_key", "open_store", "original_key"]
+__all__ = ["BlobKeyInvalid", "BlobStore", "Found", "Stored", "canon_key", "members_key", "open_store", "original_key"]

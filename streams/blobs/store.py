@@ -15,7 +15,7 @@ CHUNK_BYTES = 1 << 20
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,127}")
-KINDS_WITH_NAME = frozenset({"canons", "pages"})
+KINDS_WITH_NAME = frozenset({"canons", "members", "pages"})
 
 
 class BlobKeyInvalid(BlobNotFound):
@@ -40,7 +40,8 @@ class Found(NamedTuple):
 
 
 class Key(NamedTuple):
-    """A key in its parts: `originals/<sha256>`, `canons/<sha256>/<fingerprint>`, `pages/<sha256>/<number>`."""
+    """A key in its parts: `originals/<sha256>`, `canons/<sha256>/<fingerprint>`, `pages/<sha256>/<number>`,
+    `members/<sha256>/<name>`."""
 
     kind: str
     sha256: str  # of the original; of an original's key also the hash of what is stored
@@ -136,6 +137,11 @@ def original_key(sha256: str) -> str:
 def canon_key(content_hash: str, fingerprint: str) -> str:
     """The key of the canon that the extractor `fingerprint` makes of a content. Raises BlobKeyInvalid."""
     return _checked(f"canons/{content_hash}/{fingerprint}")
+
+
+def members_key(content_hash: str, name: str) -> str:
+    """The key under which it stands that members of a container have been told. Raises BlobKeyInvalid."""
+    return _checked(f"members/{content_hash}/{name}")
 
 
 def _checked(key: str) -> str:

@@ -34,7 +34,7 @@ def inspect(paths: tuple[Path, ...], media_type: str | None, http_content_type: 
     """Show what Canonry makes of files or folders: format, encoding, text, tables, scores, verdict.
 
     Runs decode, extract and screen in this process's slots; no broker, nothing is stored. With --json one object per
-    line and document; its keys are stable.
+    line and document, members of containers after their container; its keys are stable.
 
     \b
     Examples:
@@ -80,6 +80,8 @@ def _show(line: dict[str, Any]) -> None:
         facts.append(f"{line['page_count']} pages")
     if line["language"]:
         facts.append(f"language {line['language']}")
+    if line["children"]:
+        facts.append(f"{len(line['children'])} members")
     facts.append(f"{len(line['blocks'])} blocks, {len(line['tables'])} tables, {line['seconds']:.2f} s")
     say("  " + " · ".join(facts))
     if line["mismatch"]:
@@ -124,15 +126,17 @@ def triage(folder: Path, sample: int | None, seed: int, as_json: bool) -> None:
     async def work() -> None:
         counts: Counter[tuple[str, str]] = Counter()
         problems: Counter[str] = Counter()
-        seconds = 0.0
+        seconds, documents = 0.0, 0
         slots = Slots(settings.worker)
         try:
             with progress_bar(len(files), "triage", quiet=as_json) as advance:
                 async for examined in examine_all(files, settings, slots):
                     found = examined.found
+                    documents += 1
                     counts[found.detection.media_type if found.detection else "—", found.screening.outcome.value] += 1
                     problems.update(found.screening.problems or [found.screening.rule or ""])
-                    seconds = advance()
+                    if examined.parent is None:
+                        seconds = advance()
         finally:
             await slots.stop()
         problems.pop("", None)
@@ -140,6 +144,7 @@ def triage(folder: Path, sample: int | None, seed: int, as_json: bool) -> None:
             show_json(
                 {
                     "files": len(files),
+                    "documents": documents,  # members of containers included
                     "seconds": round(seconds, 3),
                     "outcomes": [{"media_type": m, "outcome": o, "count": n} for (m, o), n in sorted(counts.items())],
                     "reasons": dict(problems.most_common()),
@@ -151,7 +156,8 @@ def triage(folder: Path, sample: int | None, seed: int, as_json: bool) -> None:
             say("")
             show_table(["why", "documents"], problems.most_common())
         rate = len(files) / seconds if seconds else 0.0
-        say(f"\n{len(files)} files in {seconds:.1f} s ({rate:.1f} per second). Nothing was stored.")
+        members = f", {documents - len(files)} members and attachments" if documents > len(files) else ""
+        say(f"\n{len(files)} files{members} in {seconds:.1f} s ({rate:.1f} per second). Nothing was stored.")
 
     if not files:
         note(f"{folder} holds no files.")

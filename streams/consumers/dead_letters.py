@@ -26,7 +26,7 @@ class DeadLetters:
         self._broker = broker
         self._stage = stage
         # A message as large as its topic allows grows by the error headers; the broker decides, not the client.
-        self._producer = ConfirmedProducer(settings, broker, max_request_size=2_000_000)
+        self._producer = ConfirmedProducer(settings, broker, max_request_size=10_000_000)
         self._started = False
 
     async def send(

@@ -12,6 +12,7 @@ import msgspec
 
 from streams.decode.identify import Identity, identify
 from streams.decode.names import essence, mismatch
+from streams.decode.unpack import is_archive
 from streams.extract.registry import plan
 from streams.records import Detection, Failure
 
@@ -121,6 +122,8 @@ def _end(detection: Detection) -> Failure | None:
         return Failure(code="executable", message=f"{media_type}: a program.", skip=True)
     if main == "font" or media_type.startswith("application/font") or media_type == "application/vnd.ms-fontobject":
         return Failure(code="font", message=f"{media_type}: a font.", skip=True)
+    if is_archive(media_type):
+        return Failure(code="container", message="An archive; its members are documents of their own.", skip=True)
     if plan(detection) is None:
         return Failure(code="unsupported_format", message=f"No extractor is installed for {media_type}.")
     return None

@@ -11,7 +11,10 @@ from streams.records.codec import encode
 KEEP_VERSIONS = 200
 KEEP_CHANGES = 200
 MOST_BYTES = 800 * 1024
-"""A record on `versions` may have 900 KiB; the rest is for what `derive` adds."""
+"""Bytes of a state; one that grows beyond makes each event of its document slow."""
+MOST_WITH_MEMBERS = 6 << 20
+"""The same of a container, whose newest listing is kept whole. A record on `versions` may have 7 MiB; the rest is for
+what `derive` adds."""
 SMALL = 8
 """States with no more facts than this are not measured: only absurd manifests could make them large."""
 
@@ -49,7 +52,8 @@ def _without_former_children(state: SourceState) -> SourceState:
 
 def _too_large(state: SourceState) -> bool:
     # JSON repeats the names of all fields, so what is small as JSON is smaller as Avro, and it is made much faster.
-    return len(msgspec.json.encode(state)) > MOST_BYTES and len(encode(state)) > MOST_BYTES
+    most = MOST_WITH_MEMBERS if any(version.children for version in state.versions) else MOST_BYTES
+    return len(msgspec.json.encode(state)) > most and len(encode(state)) > most
 
 
 def _newest(state: SourceState, versions: int, changes: int) -> SourceState:

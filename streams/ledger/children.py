@@ -17,6 +17,8 @@ from streams.ledger.timeline import Order, lives_of, order
 from streams.records import Change, ChangeEvent, Child, Manifest, Operation, Sequence, SourceState, Version
 
 ACTOR = "canonry/ledger"
+ATTACHMENTS_NOT_READ = "attachments_not_read"
+"""A warning of decode: it could not look for members, so their absence from a result says nothing."""
 
 
 class Cause(msgspec.Struct, frozen=True):

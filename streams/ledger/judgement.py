@@ -16,6 +16,7 @@ from datetime import datetime
 
 import msgspec
 
+from streams.ledger.children import ATTACHMENTS_NOT_READ
 from streams.ledger.timeline import EARLIEST
 from streams.records import (
     CanonVersion,
@@ -304,7 +305,8 @@ def _archived(one: list[CanonVersion], other: list[CanonVersion], counts: Judgem
 
 def _children(version: Version, event: Screened) -> tuple[list[Child], datetime | None]:
     """What a result adds to what is known of the children. A result that failed may not have looked for any."""
-    looked = bool(event.children) or event.screening.outcome is not Outcome.QUARANTINED
+    blind = event.detection is not None and ATTACHMENTS_NOT_READ in event.detection.warnings
+    looked = bool(event.children) or not (blind or event.screening.outcome is Outcome.QUARANTINED)
     if not looked:
         return version.children, version.listed_at
     at = max((timing.started_at for timing in event.timings), default=version.manifest.ingested_at)

@@ -14,7 +14,7 @@ from streams.records.codec import encode
 from streams.records.headers import Headers
 from streams.settings import Settings
 
-MAX_MESSAGE_BYTES = 900 * 1024
+MAX_MESSAGE_BYTES = 7 << 20
 
 
 class MessageTooLarge(CanonryError):
@@ -26,7 +26,7 @@ class MessageTooLarge(CanonryError):
 class ConfirmedProducer:
     """One producer of a process. Topics are named without prefix. Faust's `flush` hides errors, so it is not used."""
 
-    def __init__(self, settings: Settings, broker: str, *, max_request_size: int = 1_000_000) -> None:
+    def __init__(self, settings: Settings, broker: str, *, max_request_size: int = 8_000_000) -> None:
         self._max_request_size = max_request_size
         self._prefix = settings.kafka.topic_prefix
         self._broker = broker
@@ -80,7 +80,7 @@ class ConfirmedProducer:
 
 
 def encode_bounded(record: Record, what: str) -> bytes:
-    """A record's bytes. Raises MessageTooLarge above 900 KiB, naming `what`."""
+    """A record's bytes. Raises MessageTooLarge above 7 MiB, naming `what`."""
     value = encode(record)
     if len(value) > MAX_MESSAGE_BYTES:
         raise MessageTooLarge(f"{what}: {len(value)} bytes in one record.")

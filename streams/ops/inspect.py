@@ -7,17 +7,23 @@ import hashlib
 import os
 import stat
 import time
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from streams.connectors.names import display_path
+import msgspec
+
+from streams.connectors.names import display_path, file_name
+from streams.decode.unpack import Member
 from streams.errors import DocumentError, SlotFailure
 from streams.extract.finish import body_text
 from streams.extract.render import table_records, table_rows
 from streams.records import CanonBody, Failure, Outcome, Screening
 from streams.records.codec import decode
 from streams.runtime.jobs import DecodeArgs, Examination, ExamineArgs, failed, path_text
+from streams.runtime.members import Opened, carries, open_members
+from streams.runtime.scratch import scratch_folder
 from streams.runtime.slots import Slots
 from streams.runtime.stages import failure_of, with_attempts
 from streams.settings import Settings
@@ -33,29 +39,48 @@ class Declared:
         self.http_content_type = http_content_type
 
 
+@dataclass
 class Examined:
     """One document and what came of it."""
 
-    def __init__(
-        self, path: Path, size: int | None, content_hash: str | None, found: Examination, body: bytes, seconds: float
-    ) -> None:
-        self.path = path
-        self.size = size
-        self.content_hash = content_hash
-        self.found = found
-        self.body = body
-        self.seconds = seconds
+    path: str  # as a person reads it; of a member, below the path of its container
+    name: str
+    size: int | None
+    content_hash: str | None
+    found: Examination
+    body: bytes
+    seconds: float
+    parent: str | None = None
+    inside: str = ""  # of a member: its path in the container
+    members: list[Examined] = field(default_factory=list)
+
+    def tree(self) -> Iterator[Examined]:
+        """The document, and all that is in it, containers before what they hold."""
+        yield self
+        for member in self.members:
+            yield from member.tree()
 
 
 async def examine_all(
     paths: Iterable[Path], settings: Settings, slots: Slots, declared: Declared | None = None
 ) -> AsyncIterator[Examined]:
-    """Examines files side by side in the slots; results come in the order of `paths`."""
-    window = settings.worker.slots * 3
+    """Examines files side by side in the slots; results come in the order of `paths`, members after their container.
+
+    Raises:
+        ScratchUnavailable: there is no room for the members of a container.
+    """
+    said = declared or Declared()
+    files = (examine(path, display_path(os.fsencode(path)), settings, slots, said) for path in paths)
+    async for examined in _side_by_side(files, settings.worker.slots * 3):
+        for document in examined.tree():
+            yield document
+
+
+async def _side_by_side(work: Iterable[Coroutine[Any, Any, Examined]], window: int) -> AsyncIterator[Examined]:
     running: list[asyncio.Task[Examined]] = []
     try:
-        for path in paths:
-            running.append(asyncio.create_task(examine(path, settings, slots, declared or Declared())))
+        for each in work:
+            running.append(asyncio.create_task(each))
             if len(running) >= window:
                 yield await running.pop(0)
         while running:
@@ -66,18 +91,27 @@ async def examine_all(
         await asyncio.gather(*running, return_exceptions=True)
 
 
-async def examine(path: Path, settings: Settings, slots: Slots, declared: Declared) -> Examined:
-    """Decode, extract and screen one file. Whatever is wrong with it is in the result; nothing is raised for it."""
+async def examine(
+    path: Path, shown: str, settings: Settings, slots: Slots, declared: Declared, *, depth: int = 0
+) -> Examined:
+    """Decode, extract and screen one file and its members. What is wrong with it is in the result, never raised.
+
+    Args:
+        shown: its path as a person reads it; the name is the last part.
+        depth: how many containers it lies in.
+    """
     started = time.perf_counter()
+    name = file_name(shown)
     size: int | None = None
     content_hash: str | None = None
+    members: list[Examined] = []
     try:
         measured = await asyncio.to_thread(_measure, path)
         size, content_hash = measured
         args = ExamineArgs(
             decode=DecodeArgs(
                 path=path_text(path),
-                file_name=display_path(os.fsencode(path.name)),
+                file_name=name,
                 declared_media_type=declared.media_type,
                 http_content_type=declared.http_content_type,
                 max_bytes=settings.limits.max_document_bytes,
@@ -90,11 +124,38 @@ async def examine(path: Path, settings: Settings, slots: Slots, declared: Declar
         found, body, _ = await with_attempts(
             settings.worker.max_attempts, lambda: slots.run("examine", args, Examination)
         )
+        if found.detection is not None and carries(found.detection, found.failure):
+            with scratch_folder(settings) as folder:
+                opened = await open_members(
+                    slots, settings, path, found.detection, found.failure, depth=depth, into=folder
+                )
+                found = _said(found, opened)
+                work = (_member(each, folder, shown, settings, slots, depth + 1) for each in opened.members)
+                members = [each async for each in _side_by_side(work, settings.worker.slots * 3)]
     except OSError as error:
         found, body = _ended(Failure(code="unreadable", message=f"{error.strerror or error}.")), b""
     except (DocumentError, SlotFailure) as error:
         found, body = _ended(failure_of(error)), b""
-    return Examined(path, size, content_hash, found, body, time.perf_counter() - started)
+    seconds = time.perf_counter() - started
+    return Examined(shown, name, size, content_hash, found, body, seconds, members=members)
+
+
+async def _member(member: Member, folder: Path, parent: str, settings: Settings, slots: Slots, depth: int) -> Examined:
+    shown = f"{parent}/{member.path}"
+    if member.file is None:
+        failure = member.failure or Failure(code="corrupt", message="It has no bytes.")
+        examined = Examined(shown, file_name(shown), None, None, _ended(failure), b"", 0.0)
+    else:
+        said = Declared(member.media_type)
+        examined = await examine(folder / member.file, shown, settings, slots, said, depth=depth)
+    return replace(examined, parent=parent, inside=member.path)
+
+
+def _said(found: Examination, opened: Opened) -> Examination:
+    """What the members say of their container."""
+    if opened.failure is None:
+        return msgspec.structs.replace(found, detection=opened.detection)
+    return Examination(detection=opened.detection, failure=opened.failure, screening=failed(opened.failure))
 
 
 def _ended(failure: Failure) -> Examination:
@@ -117,9 +178,9 @@ def line_of(examined: Examined) -> Line:
     detection = found.detection
     body = decode(CanonBody, examined.body) if examined.body else None
     return {
-        "path": display_path(os.fsencode(examined.path)),
-        "parent": None,
-        "name": display_path(os.fsencode(examined.path.name)),
+        "path": examined.path,
+        "parent": examined.parent,
+        "name": examined.name,
         "content_hash": examined.content_hash,
         "size": examined.size,
         "media_type": detection.media_type if detection else None,
@@ -152,8 +213,18 @@ def line_of(examined: Examined) -> Line:
             "document": screening.scores,
             "pages": [{"page": page.number, **page.scores} for page in screening.pages],
         },
-        "children": [],
+        "children": [_child(member) for member in examined.members],
         "seconds": round(examined.seconds, 4),
+    }
+
+
+def _child(member: Examined) -> Line:
+    detection = member.found.detection
+    return {
+        "name": member.name,
+        "path": member.inside,
+        "media_type": detection.media_type if detection else None,
+        "outcome": member.found.screening.outcome.value,
     }
 
 

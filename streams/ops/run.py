@@ -252,6 +252,7 @@ class Run:
                     if await self._stages_behind():
                         idle_since = now
                     elif now - idle_since >= IDLE_S:
+                        self._tracker.members_ended()
                         for source_id in self._tracker.pending:
                             self._tracker.dead(source_id, "no stage works on it any more; look into dead-letter")
                     looked = time.monotonic()

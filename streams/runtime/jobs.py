@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from streams.decode.unpack.model import Limits, Unpacked
 from streams.errors import DocumentError
 from streams.records import (
     Attempt,
@@ -64,6 +66,22 @@ class DecodeAnswer(msgspec.Struct, frozen=True):
 
     detection: Detection | None
     failure: Failure | None
+
+
+class UnpackArgs(msgspec.Struct, frozen=True, kw_only=True):
+    """A container, and the empty folder for its members; both as `path_text` spelled them."""
+
+    path: str
+    media_type: str
+    into: str
+    limits: Limits
+
+
+class UnpackAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """What came out of it. `unavailable`: the folder can't be written to, which says nothing of the container."""
+
+    unpacked: Unpacked = Unpacked()
+    unavailable: str | None = None
 
 
 class ExtractArgs(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,6 +139,21 @@ def run_decode(args: DecodeArgs) -> DecodeAnswer:
         max_bytes=args.max_bytes,
     )
     return DecodeAnswer(found.detection, found.failure)
+
+
+_DISK_FAULTS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
+
+
+def run_unpack(args: UnpackArgs) -> UnpackAnswer:
+    from streams.decode.unpack import unpack
+
+    try:
+        found = unpack(text_path(args.path), args.media_type, text_path(args.into), args.limits)
+    except OSError as error:
+        if error.errno in _DISK_FAULTS:
+            return UnpackAnswer(unavailable=error.strerror or str(error))
+        raise
+    return UnpackAnswer(unpacked=found)
 
 
 def run_extract(args: ExtractArgs) -> CanonBody:
@@ -231,6 +264,10 @@ def _decode_job(args: msgspec.Raw, body: bytes) -> tuple[Any, bytes]:
     return run_decode(msgspec.json.decode(args, type=DecodeArgs)), b""
 
 
+def _unpack_job(args: msgspec.Raw, body: bytes) -> tuple[Any, bytes]:
+    return run_unpack(msgspec.json.decode(args, type=UnpackArgs)), b""
+
+
 def _extract_job(args: msgspec.Raw, body: bytes) -> tuple[Any, bytes]:
     started = time.perf_counter()
     canon = run_extract(msgspec.json.decode(args, type=ExtractArgs))
@@ -261,6 +298,7 @@ def _warm_job(args: msgspec.Raw, body: bytes) -> tuple[Any, bytes]:
 
 JOBS: dict[str, Callable[[msgspec.Raw, bytes], tuple[Any, bytes]]] = {
     "decode": _decode_job,
+    "unpack": _unpack_job,
     "extract": _extract_job,
     "screen": _screen_job,
     "examine": _examine_job,

@@ -34,7 +34,7 @@ class Producer(ConfirmedProducer):
 
         Raises:
             BrokerUnavailable: not confirmed; send them again.
-            MessageTooLarge: a record is above 900 KiB.
+            MessageTooLarge: a record is above 7 MiB.
         """
         waiting = []
         for number, out in enumerate(outgoing):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
+import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import TypeVar
 from weakref import WeakValueDictionary
 
-from streams.blobs import BlobStore, canon_key, original_key
+from streams.blobs import BlobStore, canon_key, members_key, original_key
 from streams.blobs.claim import payload_bytes
 from streams.errors import BlobCorrupt, BlobNotFound, DocumentError, SlotFailure
 from streams.extract.registry import fingerprint, plan
@@ -21,6 +22,7 @@ from streams.records import (
     Attempt,
     CanonBody,
     ChangeEvent,
+    Child,
     Content,
     Decoded,
     Detection,
@@ -44,9 +46,13 @@ from streams.runtime.jobs import (
     failed,
     path_text,
 )
+from streams.runtime.members import carries, child_events, keep, listing_name, open_members
 from streams.runtime.messages import Incoming, Outgoing, Outputs
+from streams.runtime.scratch import scratch_folder
 from streams.runtime.slots import Slots
 from streams.settings import Settings
+
+log = logging.getLogger(__name__)
 
 R = TypeVar("R")
 
@@ -117,9 +123,17 @@ async def with_attempts(most: int, once: Callable[[], Awaitable[R]]) -> R:
 
 
 class DecodeStage(_Stage):
-    """raw-arrived -> decoded: what are these bytes."""
+    """raw-arrived -> decoded: what are these bytes; and -> raw-arrived: the members of containers.
+
+    Members are told before their container's `decoded`, which lists them. What an event has told of its members is
+    told once: a mark in the store says so, or each replay would add all members to the log again.
+    """
 
     name = "decode"
+
+    def __init__(self, workshop: Workshop) -> None:
+        super().__init__(workshop)
+        self._marking: set[asyncio.Future[bool]] = set()
 
     async def handle(self, event: Incoming) -> Outputs:
         change = event.record
@@ -138,15 +152,49 @@ class DecodeStage(_Stage):
             found, _, _ = await with_attempts(
                 self._settings.worker.max_attempts, lambda: self._slots.run("decode", args, DecodeAnswer)
             )
-        return self._decoded(
-            event,
-            Decoded(
-                document=self._document(event, change),
-                detection=found.detection,
-                failure=found.failure,
-                timings=[self._timing(started, time.perf_counter() - clock)],
-            ),
+            document = self._document(event, change)
+            detection, failure = found.detection, found.failure
+            told: list[tuple[Child, ChangeEvent]] = []
+            if detection is not None and carries(detection, failure):
+                with scratch_folder(self._settings) as folder:
+                    opened = await open_members(
+                        self._slots,
+                        self._settings,
+                        path,
+                        detection,
+                        failure,
+                        depth=len(change.manifest.parent_order),
+                        into=folder,
+                    )
+                    await asyncio.to_thread(keep, self._store, folder, opened.members)
+                detection, failure = opened.detection, opened.failure
+                told = child_events(change, document.sequence, opened.members)
+        decoded = Decoded(
+            document=document,
+            detection=detection,
+            failure=failure,
+            timings=[self._timing(started, time.perf_counter() - clock)],
+            children=[child for child, _ in told],
         )
+        out = Outgoing("decoded", event.key, decoded)
+        if not told:
+            return Outputs(first=[out])
+        mark = members_key(change.content.sha256, listing_name(change.source_id, document.sequence, told))
+        if await asyncio.to_thread(self._store.exists, mark):
+            return Outputs(first=[out])
+        events = [Outgoing("raw-arrived", child.source_id, child, partition_by_key=True) for _, child in told]
+        return Outputs(first=events, then=[out], settle=lambda: self._mark(mark))
+
+    def _mark(self, key: str) -> None:
+        """Leaves the mark beside the work. One that is lost costs a repetition, which the ledger recognises."""
+        marking = asyncio.ensure_future(asyncio.to_thread(self._store.put, key, b""))
+        self._marking.add(marking)
+        marking.add_done_callback(self._marked)
+
+    def _marked(self, marking: asyncio.Future[bool]) -> None:
+        self._marking.discard(marking)
+        if not marking.cancelled() and (error := marking.exception()) is not None:
+            log.warning("decode: it could not be noted that members were told: %s", error)
 
     def give_up(self, event: Incoming, error: Exception) -> Outputs:
         change = event.record

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from datetime import UTC, datetime
 
+import msgspec
+
 from streams.log.publisher import Published
 from streams.ops.tracker import Tracker, outcome_of
 from streams.records import Manifest, Outcome, Sequence, SourceState, Status, Version
@@ -100,3 +102,56 @@ def test_a_lost_event_is_reported_once_and_remembered() -> None:
     assert tracker.lost == {"s:a": "undecodable_message: why"}
     assert tracker.take_newly_settled() == [Published("s:a", 3, 8)]
     assert tracker.settled == {}
+
+
+def container(offset: int, *members: str) -> SourceState:
+    return msgspec.structs.replace(state("s:z", offset, Outcome.SKIPPED), children=list(members))
+
+
+def member(source_id: str, order: int, outcome: Outcome, *members: str) -> SourceState:
+    """A member whose container arrived at `order`, itself at another offset of another partition."""
+    found = state(source_id, 2, outcome)
+    (version,) = found.versions
+    below = [Sequence(epoch=1, offset=order)]
+    manifest = msgspec.structs.replace(version.manifest, parent_source_id="s:z", parent_order=below)
+    version = msgspec.structs.replace(version, manifest=manifest)
+    return msgspec.structs.replace(found, versions=[version], parent_source_id="s:z", children=list(members))
+
+
+def test_members_are_waited_for_and_counted() -> None:
+    tracker = Tracker()
+    tracker.expect("s:z", 0, 5)
+    tracker.applied([member("s:z!a", 5, Outcome.READY), member("s:z!b", 4, Outcome.READY)])
+    assert tracker.pending == ["s:z"]
+    tracker.applied([container(5, "s:z!a", "s:z!b")])
+    assert tracker.pending == ["s:z!b"]  # its state is one of the container's former version
+    assert tracker.expected == 3
+    tracker.applied([member("s:z!b", 5, Outcome.PENDING)])
+    assert tracker.pending == ["s:z!b"]
+    tracker.applied([member("s:z!b", 5, Outcome.QUARANTINED)])
+    assert tracker.pending == []
+    assert tracker.settled == {"skipped": 1, "ready": 1, "quarantined": 1}
+    assert tracker.take_newly_settled() == [("s:z", 0, 5)]  # the connector knows nothing of members
+
+
+def test_members_of_members_are_waited_for() -> None:
+    tracker = Tracker()
+    tracker.applied([container(5, "s:z!y")])
+    tracker.expect("s:z", 0, 5)
+    assert tracker.pending == ["s:z!y"]
+    tracker.applied([member("s:z!y", 5, Outcome.SKIPPED, "s:z!y!a")])
+    assert tracker.pending == ["s:z!y!a"]
+    tracker.dead("s:z!y!a", "why")
+    assert tracker.pending == []
+    assert tracker.lost == {"s:z!y!a": "why"}
+    assert tracker.take_newly_settled() == [("s:z", 0, 5)]
+
+
+def test_members_of_others_are_nobodys_and_those_that_others_saw_end_with_the_work() -> None:
+    tracker = Tracker()
+    tracker.applied([container(5, "s:z!a")])
+    assert tracker.pending == []
+    tracker.expect("s:z", 0, 5)
+    assert tracker.pending == ["s:z!a"]
+    tracker.members_ended()
+    assert (tracker.pending, tracker.expected) == ([], 1)
