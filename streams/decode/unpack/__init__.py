@@ -50,6 +50,8 @@ _CARRIERS: dict[str, str] = {
 }
 """Documents of their own that may carry others."""
 
+_PROBED = 64 << 10
+
 Unpacker = Callable[[Path, Sink], None]
 
 
@@ -63,27 +65,31 @@ def may_have_members(media_type: str) -> bool:
     return media_type in _ARCHIVES or media_type in _CARRIERS
 
 
-def unpack(path: Path, media_type: str, into: Path, limits: Limits) -> Unpacked:
+def unpack(path: Path, media_type: str, into: Path, limits: Limits, *, file_name: str = "") -> Unpacked:
     """The members of the container at `path`, written to the empty folder `into`.
 
     What is nested in them is opened as well, to be counted and thrown away: a bomb is told by all of it, and its outer
     shell is where a person looks. Bytes are never more than the limits, on the disk and in memory.
 
+    Args:
+        file_name: of the container; what a compressed file holds is named after it.
+
     A container that can't be opened and one that holds too much are answers, with a failure; OSError is raised.
     """
     tally = Tally(limits, path.stat().st_size)
-    sink = Sink(into, tally)
+    sink = Sink(into, tally, file_name)
     try:
         _open(path, media_type, sink)
         _count_nested(sink, tally, limits.depth - 1)
     except UnpackError as error:
-        return Unpacked(failure=Failure(code=error.code, message=error.message), warnings=sink.warnings)
+        failure = Failure(code=error.code, message=error.message)
     except TooMuchError as error:
-        shutil.rmtree(into)
-        into.mkdir()
-        message = f"It holds {error}, when {tally.found()}."
-        return Unpacked(failure=Failure(code="bomb", message=message), warnings=sink.warnings)
-    return Unpacked(members=sink.members, warnings=sink.warnings)
+        failure = Failure(code="bomb", message=f"It holds {error}, when {tally.found()}.")
+    else:
+        return Unpacked(members=sink.members, warnings=sink.warnings)
+    shutil.rmtree(into)
+    into.mkdir()
+    return Unpacked(failure=failure, warnings=sink.warnings)
 
 
 def _open(path: Path, media_type: str, sink: Sink) -> None:
@@ -94,24 +100,35 @@ def _open(path: Path, media_type: str, sink: Sink) -> None:
 
 def _count_nested(sink: Sink, tally: Tally, levels: int) -> None:
     """Opens what is nested, one member at a time, and keeps none of it. Raises TooMuchError."""
-    from streams.decode.identify import identify
-
     if levels <= 0:
         return
     for member in sink.members:
         if not member.file or not member.size:
             continue
         file = sink.into / member.file
-        media_type = identify(file, member.size, file_name=member.path, http_content_type=None).media_type
+        media_type = _nested_type(file, member)
         if not may_have_members(media_type):
             continue
         with tempfile.TemporaryDirectory(dir=os.fspath(sink.into)) as folder:
-            nested = Sink(Path(folder), tally)
+            nested = Sink(Path(folder), tally, member.path)
             try:
                 _open(file, media_type, nested)
             except UnpackError:
                 continue  # its own event says so
             _count_nested(nested, tally, levels - 1)
+
+
+def _nested_type(file: Path, member: Member) -> str:
+    """What a member is. Of a text only whether it is mail: its encoding, which costs time, matters when it is read."""
+    from streams.decode.identify import identify, looks_like_text
+    from streams.decode.signatures import by_signature, pdf_offset
+    from streams.decode.text_probe import probe
+
+    with file.open("rb") as opened:
+        head = opened.read(_PROBED)
+    if by_signature(head) is None and pdf_offset(head) is None and looks_like_text(head):
+        return probe(head.decode("latin-1"), whole=False, tail="", file_name=member.path).media_type
+    return identify(file, member.size, file_name=member.path, http_content_type=None).media_type
 
 
 __all__ = ["Limits", "Member", "Unpacked", "is_archive", "may_have_members", "unpack"]

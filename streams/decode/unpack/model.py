@@ -106,19 +106,29 @@ class Tally:
     def found(self) -> str:
         """What was found, for a person."""
         names = ", ".join(self.names) + (", …" if self.members > NAMED else "")
-        return f"{self.members} members and {self.size} bytes had come out ({names})"
+        return f"{self.members} members and {self.size} bytes had come out" + (f" ({names})" if names else "")
 
 
 class Sink:
     """Where an unpacker puts the members of one container."""
 
-    def __init__(self, into: Path, tally: Tally) -> None:
+    def __init__(self, into: Path, tally: Tally, container_name: str = "") -> None:
         self.into = into
+        self.container_name = container_name  # of the file itself, for a format whose member has no name of its own
         self.members: list[Member] = []
         self.warnings: list[str] = []
         self._tally = tally
-        self._paths: set[str] = set()
-        self._keys: set[str] = set()
+        self._paths: dict[str, int] = {}
+        self._keys: dict[str, int] = {}
+
+    @property
+    def limits(self) -> Limits:
+        """What the container may cost."""
+        return self._tally.limits
+
+    def passed(self, count: int) -> None:
+        """Counts bytes that came out and belong to no member: they cost as much time. Raises TooMuchError."""
+        self._tally.bytes(count)
 
     def warn(self, code: str) -> None:
         """Says once that something about the container is odd."""
@@ -194,16 +204,17 @@ class Sink:
             path = "…" + path[1 - MAX_NAME :]
         return self._unique(path, self._paths)
 
-    def _unique(self, name: str, taken: set[str]) -> str:
+    def _unique(self, name: str, taken: dict[str, int]) -> str:
         """Two members of one name are two documents; the first keeps it."""
-        found, number = name, 1
+        found, number = name, taken.get(name, 0)
         while found in taken:
             number += 1
             stem, dot, extension = name.rpartition(".")
             found = f"{stem} ({number}){dot}{extension}" if stem and "/" not in extension else f"{name} ({number})"
-        if number > 1 and taken is self._paths:
+        if number and taken is self._paths:
             self.warn("duplicate_names")
-        taken.add(found)
+        taken[name] = number or 1  # where to go on: thousands of one name must not be counted up from one each time
+        taken[found] = taken.get(found, 1)
         return found
 
 
