@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from bench import formats
 from bench.report import Result, machine, show
 from bench.world import World
 
@@ -29,6 +30,8 @@ BENCHMARKS = {
 
 
 def main() -> int:
+    if sys.argv[1:2] == ["formats"]:  # needs a folder and no broker
+        return formats.main(sys.argv[2:])
     listed = "\n".join(f"  {name:<10} {what}" for name, what in BENCHMARKS.items())
     parser = argparse.ArgumentParser(
         prog="python -m bench",

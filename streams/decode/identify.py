@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import msgspec
@@ -9,9 +10,10 @@ import msgspec
 from streams.decode import encoding as encodings
 from streams.decode.encoding import Encoding, bom_of, utf16_without_bom
 from streams.decode.labels import codec_of
+from streams.decode.mail_probe import LONGEST_HEADER, mail
 from streams.decode.ole import SIGNATURE as OLE_SIGNATURE
 from streams.decode.ole import identify_ole
-from streams.decode.signatures import by_signature, pdf_offset
+from streams.decode.signatures import by_signature, pdf_offset, pdf_without_header
 from streams.decode.text_probe import probe
 from streams.decode.zips import identify_zip
 from streams.records import Failure
@@ -24,6 +26,8 @@ WHOLE_TEXT = 16 << 20
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f\x1b\x1a\x08")) + b"\x7f"
 _OWN_ENCODING = frozenset({"message/rfc822", "application/mbox", "multipart/related", "text/rtf"})
 """Formats that say the encoding of each part inside: one for the whole file would be wrong."""
+_MARKUP = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:<!doctype\s+html\b|<html[\s>]|<\?xml\s)", re.IGNORECASE)
+"""What stands at the beginning of markup only, whatever follows."""
 _UTF = ("utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be")
 
 
@@ -53,10 +57,14 @@ def identify(path: Path, size: int, *, file_name: str, http_content_type: str | 
         return _ole(path, size)
     if found := by_signature(head):
         return Identity(media_type=found, rule="signature")
+    if letter := _mail(head, file_name):
+        return letter
     if pdf_offset(head) is not None:
         return Identity(media_type="application/pdf", rule="pdf_after_junk", warnings=["junk_before_header"])
     if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{\\rtf"):
         return Identity(media_type="text/rtf", rule="signature:rtf")
+    if pdf_without_header(head, tail):
+        return Identity(media_type="application/pdf", rule="pdf_without_header", warnings=["no_header"])
     text = _text(path, size, head, tail, file_name, http_content_type)
     if text is not None:
         return text
@@ -66,6 +74,14 @@ def identify(path: Path, size: int, *, file_name: str, http_content_type: str | 
     if found is not None and not found.startswith("text/"):
         return Identity(media_type=found, rule="libmagic")
     return Identity(media_type="application/octet-stream", rule="unknown")
+
+
+def _mail(head: bytes, file_name: str) -> Identity | None:
+    """Mail by its header alone: what follows may be binary, or a PDF that is not packed."""
+    if bom_of(head) or b"\0" in head[:256]:
+        return None
+    kind = mail(head[:LONGEST_HEADER].decode("latin-1"), file_name.lower())
+    return Identity(media_type=kind.media_type, rule=kind.rule) if kind else None
 
 
 def _ole(path: Path, size: int) -> Identity:
@@ -94,7 +110,8 @@ def _text(
     path: Path, size: int, head: bytes, tail: bytes, file_name: str, http_content_type: str | None
 ) -> Identity | None:
     sample = head[: 256 << 10]
-    if not looks_like_text(sample):
+    marked = _MARKUP.match(sample) is not None
+    if not marked and not looks_like_text(sample):
         return None
     bom = bom_of(sample)
     guess = bom[0] if bom else utf16_without_bom(sample) or "latin-1"
@@ -106,7 +123,7 @@ def _text(
         found = encodings.determine(path, size, head, first.media_type, None)
         return Identity(media_type=first.media_type, rule=first.rule, encoding=found)
     found = encodings.determine(path, size, head, first.media_type, http_content_type)
-    if found.judged is not None and _reads_as_nothing(sample, found.judged):
+    if found.judged is not None and not marked and _reads_as_nothing(sample, found.judged):
         return None
     whole = size <= len(head)
     data = head

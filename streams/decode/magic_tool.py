@@ -14,7 +14,7 @@ _NAMES = {
     "application/x-zip-compressed": "application/zip",
     "audio/x-wav": "audio/wav",
     "image/x-ms-bmp": "image/bmp",
-    "image/vnd.microsoft.icon": "image/x-icon",
+    "image/x-icon": "image/vnd.microsoft.icon",
     "application/x-font-ttf": "font/ttf",
     "application/vnd.ms-opentype": "font/otf",
 }

@@ -5,7 +5,9 @@ Reads the directory sectors only. Source: [MS-CFB] 2.2 (header), 2.3 (FAT), 2.6 
 
 from __future__ import annotations
 
+import re
 import struct
+import uuid
 from pathlib import Path
 from typing import BinaryIO
 
@@ -16,6 +18,40 @@ MAX_DIRECTORY_SECTORS = 4096
 MAX_FAT_SECTORS = 40_000  # a 2.5 GB file with sectors of 512 bytes
 _END_OF_CHAIN = 0xFFFFFFFE
 _NO_STREAM = 0xFFFFFFFF
+
+
+_BY_STREAM: tuple[tuple[tuple[str, ...], str], ...] = (
+    (("worddocument",), "application/msword"),
+    (("workbook", "book"), "application/vnd.ms-excel"),
+    (("powerpoint document", "pp40", "pp97_dualstorage"), "application/vnd.ms-powerpoint"),
+    (("__properties_version1.0", "__nameid_version1.0"), "application/vnd.ms-outlook"),
+    (("visiodocument",), "application/vnd.visio"),
+    (("hwpsummaryinformation", "\x05hwpsummaryinformation"), "application/x-hwp"),
+    (("quill",), "application/x-mspublisher"),
+    (("starwriterdocument",), "application/vnd.stardivision.writer"),
+    (("starcalcdocument",), "application/vnd.stardivision.calc"),
+    (("stardrawdocument", "stardrawdocument3"), "application/vnd.stardivision.draw"),
+    (("matost", "wksswbsheets"), "application/vnd.ms-works"),
+    (("nativecontent_main",), "application/x-quattro-pro"),
+    (("perfectoffice_main",), "application/vnd.wordperfect"),
+)
+_PROJECT = re.compile(r"props\d{0,2}")
+_BY_CLASS: dict[str, str] = {
+    "00020900-0000-0000-c000-000000000046": "application/msword",
+    "00020906-0000-0000-c000-000000000046": "application/msword",
+    "00020810-0000-0000-c000-000000000046": "application/vnd.ms-excel",
+    "00020820-0000-0000-c000-000000000046": "application/vnd.ms-excel",
+    "64818d10-4f9b-11cf-86ea-00aa00b929e8": "application/vnd.ms-powerpoint",
+    "ea7bae70-fb3b-11cd-a903-00aa00510ea3": "application/vnd.ms-powerpoint",
+    "00020d0b-0000-0000-c000-000000000046": "application/vnd.ms-outlook",
+    "0006f046-0000-0000-c000-000000000046": "application/vnd.ms-outlook",
+    "00021201-0000-0000-00c0-000000000046": "application/x-mspublisher",
+    "00021a13-0000-0000-c000-000000000046": "application/vnd.visio",
+    "00021a14-0000-0000-c000-000000000046": "application/vnd.visio",
+    "74b78f3a-c8c8-11d1-be11-00c04fb6faf1": "application/vnd.ms-project",
+    "000c1084-0000-0000-c000-000000000046": "application/x-msi",
+}
+"""Class of the root storage -> media type, where no stream says it; programs do not always write the class."""
 
 
 class OleKind(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,10 +74,10 @@ def identify_ole(path: Path, size: int) -> OleKind:
     """What the compound file at `path` is. Never raises for the bytes' sake: damage is part of the answer."""
     with path.open("rb") as file:
         try:
-            names = root_names(file, size)
+            directory = _directory(file, size)
         except _DamagedError as error:
             return OleKind(media_type="application/x-ole-storage", rule="ole", failure=error.damage, detail=str(error))
-    lower = {name.lower() for name in names}
+    lower = {name.lower() for name in _children_of_root(directory)}
     if "encryptedpackage" in lower:
         return OleKind(
             media_type="application/x-ooxml-encrypted",
@@ -49,30 +85,36 @@ def identify_ole(path: Path, size: int) -> OleKind:
             failure="encrypted",
             detail="An office document that needs a password.",
         )
-    if "\tdrmcontent" in lower:
+    found = next((kind for streams, kind in _BY_STREAM if any(name in lower for name in streams)), None)
+    if "\tdrmcontent" in lower:  # what else is there is a note for programs that know no rights management
         return OleKind(
-            media_type="application/x-ooxml-encrypted",
+            media_type=found or "application/x-ooxml-encrypted",
             rule="ole:streams",
             failure="encrypted",
             detail="An office document under rights management.",
         )
-    for streams, media_type in (
-        (("worddocument",), "application/msword"),
-        (("workbook", "book"), "application/vnd.ms-excel"),
-        (("powerpoint document", "pp40", "pp97_dualstorage"), "application/vnd.ms-powerpoint"),
-        (("__properties_version1.0", "__nameid_version1.0"), "application/vnd.ms-outlook"),
-        (("visiodocument",), "application/vnd.visio"),
-        (("hwpsummaryinformation", "\x05hwpsummaryinformation"), "application/x-hwp"),
-        (("quill",), "application/x-mspublisher"),
-    ):
-        if any(stream in lower for stream in streams):
-            return OleKind(media_type=media_type, rule="ole:streams")
+    if found is not None:
+        return OleKind(media_type=found, rule="ole:streams")
+    if any(_PROJECT.fullmatch(name) for name in lower):
+        return OleKind(media_type="application/vnd.ms-project", rule="ole:streams")
+    if by_class := _BY_CLASS.get(_class_id(directory)):
+        return OleKind(media_type=by_class, rule="ole:class")
     thumbnails = "catalog" in lower or any(name.startswith(("256_", "96_")) for name in lower)
     return OleKind(media_type="application/x-ole-storage", rule="ole:streams", thumbnails=thumbnails)
 
 
+def _class_id(directory: bytes) -> str:
+    """The class of the root storage ([MS-CFB] 2.6.1), as people write it."""
+    return str(uuid.UUID(bytes_le=directory[0x50:0x60]))
+
+
 def root_names(file: BinaryIO, size: int) -> set[str]:
     """Names of the streams and storages that stand in the root storage."""
+    return _children_of_root(_directory(file, size))
+
+
+def _directory(file: BinaryIO, size: int) -> bytes:
+    """The directory's entries, of 128 bytes each."""
     file.seek(0)
     header = file.read(512)
     if len(header) < 512:
@@ -101,7 +143,7 @@ def root_names(file: BinaryIO, size: int) -> set[str]:
         sector = fat.next(sector)
     if len(data) < 128:
         raise _DamagedError("corrupt", "The compound file has no directory.")
-    return _children_of_root(bytes(data))
+    return bytes(data)
 
 
 class _Fat:

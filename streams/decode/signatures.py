@@ -3,145 +3,175 @@
 from __future__ import annotations
 
 import re
-import struct
 
-_PREFIXES: tuple[tuple[bytes, str], ...] = (
-    (b"\x89PNG\r\n\x1a\n", "image/png"),
-    (b"\xff\xd8\xff", "image/jpeg"),
-    (b"GIF87a", "image/gif"),
-    (b"GIF89a", "image/gif"),
-    (b"II*\x00", "image/tiff"),
-    (b"MM\x00*", "image/tiff"),
-    (b"II+\x00", "image/tiff"),
-    (b"MM\x00+", "image/tiff"),
-    (b"8BPS\x00\x01", "image/vnd.adobe.photoshop"),
-    (b"\x00\x00\x00\x0cjP  \r\n\x87\n", "image/jp2"),
-    (b"AT&TFORM", "image/vnd.djvu"),
-    (b"\x1f\x8b\x08", "application/gzip"),
-    (b"BZh", "application/x-bzip2"),
-    (b"\xfd7zXZ\x00", "application/x-xz"),
-    (b"\x28\xb5\x2f\xfd", "application/zstd"),
-    (b"7z\xbc\xaf\x27\x1c", "application/x-7z-compressed"),
-    (b"Rar!\x1a\x07", "application/vnd.rar"),
-    (b"MSCF\x00\x00\x00\x00", "application/vnd.ms-cab-compressed"),
-    (b"\x78\x9f\x3e\x22", "application/vnd.ms-tnef"),
-    (b"SQLite format 3\x00", "application/vnd.sqlite3"),
-    (b"%!PS-AdobeFont", "font/type1"),
-    (b"%!FontType", "font/type1"),
-    (b"%!PS", "application/postscript"),
-    (b"\xc5\xd0\xd3\xc6", "application/postscript"),
-    (b"PAR1", "application/vnd.apache.parquet"),
-    (b"wOFF", "font/woff"),
-    (b"wOF2", "font/woff2"),
-    (b"OTTO\x00", "font/otf"),
-    (b"ttcf\x00", "font/collection"),
-    (b"\x7fELF", "application/x-elf"),
-    (b"\xfe\xed\xfa\xce", "application/x-mach-binary"),
-    (b"\xfe\xed\xfa\xcf", "application/x-mach-binary"),
-    (b"\xce\xfa\xed\xfe", "application/x-mach-binary"),
-    (b"\xcf\xfa\xed\xfe", "application/x-mach-binary"),
-    (b"\x00asm", "application/wasm"),
-    (b"dex\n03", "application/vnd.android.dex"),
-    (b"fLaC", "audio/flac"),
-    (b"OggS", "application/ogg"),
-    (b"ID3", "audio/mpeg"),
-    (b"MThd\x00\x00\x00\x06", "audio/midi"),
-    (b"#!AMR", "audio/amr"),
-    (b"FLV\x01", "video/x-flv"),
-    (b"\x30\x26\xb2\x75\x8e\x66\xcf\x11", "video/x-ms-asf"),
-    (b"\x00\x00\x01\xba", "video/mpeg"),
-    (b"\x00\x00\x01\xb3", "video/mpeg"),
-    (b"L\x00\x00\x00\x01\x14\x02\x00\x00\x00\x00\x00\xc0\x00\x00\x00\x00\x00\x00F", "application/x-ms-shortcut"),
-    (b"\x00\x00\x00\x01Bud1", "application/x-apple-dsstore"),
-    (b"\x00\x05\x16\x07\x00\x02\x00\x00", "application/applefile"),
-    (b"\x00\x05\x16\x00\x00\x02\x00\x00", "application/applefile"),
-)
+from streams.decode.signature_checks import CHECKS
 
-_BRANDS = {
-    b"heic": "image/heic",
-    b"heix": "image/heic",
-    b"hevc": "image/heic",
-    b"mif1": "image/heif",
-    b"msf1": "image/heif",
-    b"avif": "image/avif",
-    b"avis": "image/avif",
-    b"M4A ": "audio/mp4",
-    b"M4B ": "audio/mp4",
-    b"qt  ": "video/quicktime",
-}
-_RIFF = {b"WEBP": "image/webp", b"WAVE": "audio/wav", b"AVI ": "video/x-msvideo"}
-
-_PDF_OBJECT = re.compile(rb"\d+\s+\d+\s+obj\b|startxref|%%EOF|\bendobj\b")
 PDF_SEARCH = 1 << 20
 """Bytes that are searched for %PDF-: readers take 1024 (ISO 32000-1, implementation note 13), web servers put more."""
+
+_PREFIXES: dict[bytes, str] = {
+    # images
+    b"\x89PNG\r\n\x1a\n": "image/png",
+    b"\xff\xd8\xff": "image/jpeg",
+    b"GIF87a": "image/gif",
+    b"GIF89a": "image/gif",
+    b"II*\x00": "image/tiff",
+    b"MM\x00*": "image/tiff",
+    b"II+\x00": "image/tiff",
+    b"MM\x00+": "image/tiff",
+    b"8BPS\x00\x01": "image/vnd.adobe.photoshop",
+    b"8BPS\x00\x02": "image/vnd.adobe.photoshop",
+    b"\x00\x00\x00\x0cjP  \r\n\x87\n": "image/jp2",
+    b"\xff\x4f\xff\x51\x00": "image/j2c",
+    b"\x00\x00\x00\x0cJXL \r\n\x87\n": "image/jxl",
+    b"AT&TFORM": "image/vnd.djvu",
+    b"\xd7\xcd\xc6\x9a\x00\x00": "image/wmf",
+    b"gimp xcf": "image/x-xcf",
+    b"\x97JB2\r\n\x1a\n": "image/x-jbig2",
+    b"\x8aMNG\r\n\x1a\n": "video/x-mng",
+    b"\x8bJNG\r\n\x1a\n": "image/x-jng",
+    b"SIMPLE  =                    T": "image/fits",
+    b"II\xbc\x01": "image/jxr",
+    b"BPG\xfb": "image/bpg",
+    # archives and compressed files
+    b"\x1f\x8b\x08": "application/gzip",
+    b"\x1f\x9d": "application/x-compress",
+    b"\x1f\xa0": "application/x-compress",
+    b"\xfd7zXZ\x00": "application/x-xz",
+    b"\x28\xb5\x2f\xfd": "application/zstd",
+    b"\x04\x22\x4d\x18": "application/x-lz4",
+    b"\x02\x21\x4c\x18": "application/x-lz4",
+    b"LZIP\x01": "application/x-lzip",
+    b"\x89LZO\x00\r\n\x1a\n": "application/x-lzop",
+    b"\xff\x06\x00\x00sNaPpY": "application/x-snappy-framed",
+    b"7z\xbc\xaf\x27\x1c": "application/x-7z-compressed",
+    b"Rar!\x1a\x07": "application/vnd.rar",
+    b"MSCF\x00\x00\x00\x00": "application/vnd.ms-cab-compressed",
+    b"!<arch>\ndebian-binary": "application/vnd.debian.binary-package",
+    b"!<arch>\n": "application/x-archive",
+    b"!<thin>\n": "application/x-archive",
+    b"\xed\xab\xee\xdb": "application/x-rpm",
+    b"xar!\x00": "application/x-xar",
+    b"hsqs": "application/x-squashfs",
+    b"StuffIt (c)1997": "application/x-stuffit",
+    b"SIT!\x00": "application/x-stuffit",
+    b"(This file must be converted with BinHex": "application/mac-binhex40",
+    b"Cr24\x02\x00\x00\x00": "application/x-chrome-extension",
+    b"Cr24\x03\x00\x00\x00": "application/x-chrome-extension",
+    b"WARC/": "application/warc",
+    # documents and data
+    b"\x78\x9f\x3e\x22": "application/vnd.ms-tnef",
+    b"%FDF-": "application/fdf",
+    b"%!PS-AdobeFont": "font/type1",
+    b"%!FontType": "font/type1",
+    b"%!PS": "application/postscript",
+    b"\x04%!PS": "application/postscript",
+    b"\xc5\xd0\xd3\xc6": "application/postscript",
+    b"\xf7\x02\x01\x83\x92\xc0\x1c\x3b": "application/x-dvi",
+    b"\xffWPC": "application/vnd.wordperfect",
+    b"\xdb\xa5\x2d\x00": "application/msword",  # Word 2.0
+    b"\x9b\xa5\x21\x00": "application/msword",  # Word 1.0
+    b"\xfe\x37\x00\x1c": "application/msword",  # Word 4.0 for Macintosh
+    b"\xfe\x37\x00\x23": "application/msword",  # Word 5.0 for Macintosh
+    b"\x31\xbe\x00\x00\x00\xab": "application/msword",  # Word for DOS
+    b"\xe4\x52\x5c\x7b\x8c\xd8\xa7\x4d\xae\xb1\x53\x78\xd0\x29\x96\xd3": "application/onenote",
+    b"\xa1\x2f\xff\x43\xd9\xef\x76\x4c\x9e\xe2\x10\xea\x57\x22\x76\x5f": "application/onenote",
+    b"!BDN": "application/vnd.ms-outlook-pst",
+    b"\xcf\xad\x12\xfe": "application/x-outlook-express",
+    b"ITSF\x03\x00\x00\x00": "application/vnd.ms-htmlhelp",
+    b"?_\x03\x00": "application/winhlp",
+    b"\x00\x00\x1a\x00\x00\x10\x04\x00": "application/vnd.lotus-1-2-3",
+    b"\x00\x00\x1a\x00\x02\x10\x04\x00": "application/vnd.lotus-1-2-3",
+    b"\x00\x00\x1a\x00\x03\x10\x04\x00": "application/vnd.lotus-1-2-3",
+    b"\x00\x00\x1a\x00\x05\x10\x04\x00": "application/vnd.lotus-1-2-3",
+    b"\x00\x00\x02\x00\x04\x04\x06\x00": "application/vnd.lotus-1-2-3",
+    b"\x00\x00\x02\x00\x06\x04\x06\x00": "application/vnd.lotus-1-2-3",
+    b"\x00\x00\x02\x00\x20\x51\x06\x00": "application/x-quattro-pro",
+    b"HWP Document File": "application/x-hwp",
+    b"SQLite format 3\x00": "application/vnd.sqlite3",
+    b"\x00\x01\x00\x00Standard Jet DB\x00": "application/x-msaccess",
+    b"\x00\x01\x00\x00Standard ACE DB\x00": "application/x-msaccess",
+    b"PAR1": "application/vnd.apache.parquet",
+    b"Obj\x01\x04": "application/avro",
+    b"ARROW1\x00\x00": "application/vnd.apache.arrow.file",
+    b"\x89HDF\r\n\x1a\n": "application/x-hdf5",
+    b"CDF\x01": "application/x-netcdf",
+    b"CDF\x02": "application/x-netcdf",
+    b"bplist00": "application/x-bplist",
+    b"AC1012\x00": "image/vnd.dwg",
+    b"AC1014\x00": "image/vnd.dwg",
+    b"AC1015\x00": "image/vnd.dwg",
+    b"AC1018\x00": "image/vnd.dwg",
+    b"AC1021\x00": "image/vnd.dwg",
+    b"AC1024\x00": "image/vnd.dwg",
+    b"AC1027\x00": "image/vnd.dwg",
+    b"AC1032\x00": "image/vnd.dwg",
+    b"\xd4\xc3\xb2\xa1\x02\x00": "application/vnd.tcpdump.pcap",
+    b"\xa1\xb2\xc3\xd4\x00\x02": "application/vnd.tcpdump.pcap",
+    b"\x1b%-12345X": "application/vnd.hp-pcl",
+    # fonts
+    b"wOFF": "font/woff",
+    b"wOF2": "font/woff2",
+    b"OTTO\x00": "font/otf",
+    b"ttcf\x00": "font/collection",
+    # programs
+    b"\x7fELF": "application/x-elf",
+    b"\xfe\xed\xfa\xce": "application/x-mach-binary",
+    b"\xfe\xed\xfa\xcf": "application/x-mach-binary",
+    b"\xce\xfa\xed\xfe": "application/x-mach-binary",
+    b"\xcf\xfa\xed\xfe": "application/x-mach-binary",
+    b"\x00asm": "application/wasm",
+    b"dex\n03": "application/vnd.android.dex",
+    b"L\x00\x00\x00\x01\x14\x02\x00\x00\x00\x00\x00\xc0\x00\x00\x00\x00\x00\x00F": "application/x-ms-shortcut",
+    # audio and video
+    b"fLaC": "audio/flac",
+    b"MThd\x00\x00\x00\x06": "audio/midi",
+    b"#!AMR": "audio/amr",
+    b".snd\x00\x00\x00": "audio/basic",
+    b"MAC \x96\x0f": "audio/x-ape",
+    b"wvpk": "audio/x-wavpack",
+    b"MPCK": "audio/x-musepack",
+    b"caff\x00\x01": "audio/x-caf",
+    b"FLV\x01": "video/x-flv",
+    b"\x30\x26\xb2\x75\x8e\x66\xcf\x11": "video/x-ms-asf",
+    b"\x00\x00\x01\xba": "video/mpeg",
+    b"\x00\x00\x01\xb3": "video/mpeg",
+    b".RMF\x00\x00\x00": "application/vnd.rn-realmedia",
+    # what macOS writes for itself
+    b"\x00\x00\x00\x01Bud1": "application/x-apple-dsstore",
+    b"\x00\x05\x16\x07\x00\x02\x00\x00": "application/applefile",
+    b"\x00\x05\x16\x00\x00\x02\x00\x00": "application/applefile",
+    b"\x00\x05\x16\x00\x00\x01\x00\x00": "application/applefile",
+}
+_LENGTHS = sorted({len(prefix) for prefix in _PREFIXES}, reverse=True)
+
+_FIRST_OBJECT = re.compile(rb"%[^\r\n]{0,40}[\r\n]+(?:%[^\r\n]{0,200}[\r\n]+)?\s*\d{1,10} \d{1,5} obj\b")
+_PDF_END = re.compile(rb"startxref\s+\d+\s+%%EOF")
+_PDF_OBJECT = re.compile(rb"(?<!\d)\d{1,10}\s+\d{1,5}\s+obj\b|startxref|%%EOF|\bendobj\b")
+_PRINTABLE = bytes(range(32, 127)) + b"\t\n\r\f"
+_PRINTABLE_WORD = re.compile(rb"[ -~]+")
+_TEXTUAL = (b"%", b"!<", b"(This", b"WARC/", b"HWP", b"SIMPLE", b"StuffIt")
+"""Signatures of formats that are text, or so long that no text begins with them by chance."""
+_POSTSCRIPT = re.compile(rb"%!\s*[\r\n]|@PJL[^\x00]{0,2000}?%!PS")
 
 
 def by_signature(head: bytes) -> str | None:
     """Media type by fixed bytes at fixed places; None when there are none of these."""
-    for prefix, media_type in _PREFIXES:
-        if head.startswith(prefix):
-            return media_type
-    if head[4:8] == b"ftyp":
-        return _BRANDS.get(head[8:12], "video/mp4")
-    if head[:4] == b"RIFF":
-        return _RIFF.get(head[8:12], "application/x-riff")
-    if head[:4] == b"FORM" and head[8:12] in (b"AIFF", b"AIFC"):
-        return "audio/aiff"
-    if head[:4] == b"\x1aE\xdf\xa3":
-        return "video/webm" if b"webm" in head[:64] else "video/x-matroska"
-    if head[:4] == b"\xca\xfe\xba\xbe" and len(head) >= 8:
-        # Mach-O with several architectures, or a Java class, whose version is above any number of architectures
-        return "application/java-vm" if struct.unpack_from(">I", head, 4)[0] >= 43 else "application/x-mach-binary"
-    if head[:2] == b"MZ" and _is_program(head):
-        return "application/vnd.microsoft.portable-executable"
-    if head[:4] in (b"\x00\x01\x00\x00", b"true") and _is_sfnt(head):
-        return "font/ttf"
-    if head[:2] == b"BM" and len(head) > 26 and head[6:10] == b"\x00\x00\x00\x00" and head[14] in (12, 40, 108, 124):
-        return "image/bmp"
-    if _is_tar(head):
-        return "application/x-tar"
-    return _bare_audio(head)
+    for length in _LENGTHS:
+        found = _PREFIXES.get(head[:length])
+        # Letters alone can be the first word of a text.
+        if found and not (
+            _PRINTABLE_WORD.fullmatch(head[:length]) and not head.startswith(_TEXTUAL) and _is_ascii_text(head)
+        ):
+            return found
+    for check in CHECKS:
+        if found := check(head):
+            return found
+    return "application/postscript" if _POSTSCRIPT.match(head) else None
 
 
-def _is_program(head: bytes) -> bool:
-    """A DOS header whose relocation table is where one can be, or that leads to PE, NE or LE."""
-    if len(head) < 64:
-        return False
-    (where,) = struct.unpack_from("<I", head, 0x3C)
-    if head[where : where + 2] in (b"PE", b"NE", b"LE", b"LX"):
-        return True
-    return 0 in head[:64] and not head[:512].isascii()
-
-
-def _is_sfnt(head: bytes) -> bool:
-    (tables,) = struct.unpack_from(">H", head.ljust(6, b"\0"), 4)
-    return 0 < tables < 100 and bool(re.fullmatch(rb"[A-Za-z0-9/ ]{4}", head[12:16]))
-
-
-def _is_tar(head: bytes) -> bool:
-    """A tar header by its checksum (POSIX 1003.1, ustar), which the old formats have, too."""
-    if len(head) < 512 or head[:512].count(0) == 512:
-        return False
-    field = head[148:156].strip(b" \0")
-    try:
-        stated = int(field, 8) if re.fullmatch(rb"[0-7]{1,7}", field) else -1
-    except ValueError:
-        return False
-    return stated == sum(head[:148]) + 8 * 32 + sum(head[156:512])
-
-
-def _bare_audio(head: bytes) -> str | None:
-    """MPEG audio without ID3 and MPEG transport streams: two frames in a row, for one could be chance."""
-    if len(head) > 400 and head[0] == 0x47 and head[188] == 0x47 and head[376] == 0x47:
-        return "video/mp2t"
-    if len(head) > 4 and head[0] == 0xFF and head[1] & 0xE6 == 0xE2:
-        rates = (0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 0)
-        bitrate, sampling = rates[head[2] >> 4], (44100, 48000, 32000, 0)[head[2] >> 2 & 3]
-        if bitrate and sampling:
-            size = 144_000 * bitrate // sampling + (head[2] >> 1 & 1)
-            if head[size : size + 1] == b"\xff":
-                return "audio/mpeg"
-    return None
+def _is_ascii_text(head: bytes) -> bool:
+    return not head[:1024].translate(None, _PRINTABLE)
 
 
 def pdf_offset(data: bytes) -> int | None:
@@ -150,7 +180,23 @@ def pdf_offset(data: bytes) -> int | None:
     while at >= 0:
         if at == 0:
             return 0
-        if re.match(rb"%PDF-\d\.\d", data[at : at + 8]) and _PDF_OBJECT.search(data, at):
+        if re.match(rb"%PDF-\d\.\d", data[at : at + 8]) and _PDF_OBJECT.search(data, at) and not _is_quoted(data, at):
             return at
         at = data.find(b"%PDF-", at + 5, PDF_SEARCH)
     return None
+
+
+def pdf_without_header(head: bytes, tail: bytes) -> bool:
+    """Whether objects, and a pointer to their table at the end, make a PDF whose first line is broken or gone."""
+    return bool(_FIRST_OBJECT.match(head) and _PDF_END.search(tail))
+
+
+def _is_quoted(data: bytes, at: int) -> bool:
+    """Whether the header stands in the middle of a line of text: source code and articles write about PDF."""
+    before = data[max(0, at - 200) : at]
+    if len(before.translate(None, _PRINTABLE)) > 0:
+        return False
+    line = before[max(before.rfind(b"\n"), before.rfind(b"\r")) + 1 :]
+    return (bool(line.strip(b" \t\xef\xbb\xbf")) and at > 1024) or line.rstrip().endswith(
+        (b'"', b"'", b"+", b"-", b">")
+    )

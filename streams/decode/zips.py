@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import struct
 import zlib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -53,7 +52,15 @@ MAIN_TYPES: dict[str, str] = {
     "application/vnd.ms-powerpoint.template.macroenabled.main+xml": (
         "application/vnd.ms-powerpoint.template.macroEnabled.12"
     ),
+    _W + "presentationml.slide.main+xml": _W + "presentationml.slide",
+    "application/vnd.ms-powerpoint.addin.macroenabled.main+xml": "application/vnd.ms-powerpoint.addin.macroEnabled.12",
     "application/vnd.ms-visio.drawing.main+xml": "application/vnd.ms-visio.drawing",
+    "application/vnd.ms-visio.template.main+xml": "application/vnd.ms-visio.template",
+    "application/vnd.ms-visio.stencil.main+xml": "application/vnd.ms-visio.stencil",
+    "application/vnd.ms-visio.drawing.macroenabled.main+xml": "application/vnd.ms-visio.drawing.macroEnabled",
+    "application/vnd.ms-visio.template.macroenabled.main+xml": "application/vnd.ms-visio.template.macroEnabled",
+    "application/vnd.ms-visio.stencil.macroenabled.main+xml": "application/vnd.ms-visio.stencil.macroEnabled",
+    "application/vnd.ms-package.3dmanufacturing-3dmodel+xml": "model/3mf",
 }
 """Content type of the main part, in lower case -> media type of the document."""
 
@@ -62,7 +69,21 @@ _FOLDERS = (
     ("xl/workbook.xml", _W + "spreadsheetml.sheet"),
     ("xl/workbook.bin", "application/vnd.ms-excel.sheet.binary.macroEnabled.12"),
     ("ppt/presentation.xml", _W + "presentationml.presentation"),
+    ("visio/document.xml", "application/vnd.ms-visio.drawing"),
 )
+_MIMETYPES = frozenset(
+    {
+        "application/epub+zip",
+        "application/hwp+zip",
+        "application/vnd.adobe.indesign-idml-package",
+        "application/vnd.etsi.asic-e+zip",
+        "application/vnd.etsi.asic-s+zip",
+        "application/x-krita",
+        "image/openraster",
+    }
+)
+_MIMETYPE_FAMILIES = ("application/vnd.oasis.opendocument.", "application/vnd.sun.xml.")
+"""What a `mimetype` member may say; anything else could be a way to another extractor."""
 _WANTED = frozenset(
     {
         "[content_types].xml",
@@ -73,9 +94,16 @@ _WANTED = frozenset(
         "androidmanifest.xml",
         "fixeddocseq.fdseq",
         "fixeddocumentsequence.fdseq",
+        "_rels/.rels",
         "index/document.iwa",
+        "index/slide.iwa",
         "index.zip",
+        "index.apxl",
+        "index.xml",
         "content.xml",
+        "doc.kml",
+        "classes.dex",
+        "resources.arsc",
     }
 )
 _OVERRIDE = re.compile(r"<(?:\w+:)?(?:Override|Default)\b([^>]*)>")
@@ -113,9 +141,10 @@ def identify_zip(path: Path, size: int) -> ZipKind:
         try:
             members, names = _directory(file, size)
         except _DamagedError as error:
-            names, whole = _local_names(file)
-            media_type = _by_names(names)
+            members, names, whole = _local_members(file)
+            found = _kind(file, members, names)
             damage = error.damage if not whole else "corrupt"
+            media_type = found.media_type if found.rule != "zip" else _by_names(names)
             return ZipKind(media_type=media_type, rule="zip:local_headers", damage=damage, detail=str(error))
         return _kind(file, members, names)
 
@@ -156,14 +185,29 @@ def _directory(file: BinaryIO, size: int) -> tuple[dict[str, Member], set[str]]:
         file.seek(comment_length, 1)
         if compressed not in (0xFFFFFFFF,) and offset != 0xFFFFFFFF and offset + shift + compressed > size:
             raise _DamagedError("corrupt", f"The ZIP's member {name!r} claims bytes outside the file.")
-        lower = name.lower().lstrip("/").replace("\\", "/")
+        lower = _key(name)
         if lower in _WANTED and lower not in members:
             if offset == 0xFFFFFFFF or compressed == 0xFFFFFFFF:
                 compressed, offset = _zip64(extra, fixed, compressed, offset)
             members[lower] = Member(name, method, bool(flags & 1), compressed, offset + shift)
-        if lower in _WANTED or lower.endswith(".class") or _main_name(lower):
-            names.add(lower)
+        if found := _deciding(lower):
+            names.add(found)
     return members, names
+
+
+def _key(name: str) -> str:
+    """A name as the rules compare it; iWork's packages, zipped as folders, have their own name in front."""
+    lower = name.lower().lstrip("/").replace("\\", "/")
+    return re.sub(r"^[^/]+\.(?:key|pages|numbers)/(?=index)", "", lower)
+
+
+def _deciding(lower: str) -> str | None:
+    """What of a name can decide: all of it, or the folder that it stands in; so there are never many."""
+    if lower in _WANTED or _main_name(lower):
+        return lower
+    if lower.startswith(("word/", "xl/", "ppt/", "visio/")):
+        return lower[: lower.index("/") + 1]
+    return lower[:18] if lower.startswith("index/") else None
 
 
 def _main_name(lower: str) -> bool:
@@ -217,7 +261,7 @@ def _kind(file: BinaryIO, members: dict[str, Member], names: set[str]) -> ZipKin
     mimetype = members.get("mimetype")
     if mimetype is not None and (raw := read_member(file, mimetype)) is not None:
         value = raw[:200].decode("ascii", "replace").strip()
-        if value == "application/epub+zip" or value.startswith("application/vnd.oasis.opendocument."):
+        if value in _MIMETYPES or value.startswith(_MIMETYPE_FAMILIES):
             return ZipKind(media_type=value, rule="zip:mimetype")
     types = members.get("[content_types].xml")
     if types is not None:
@@ -232,23 +276,60 @@ def _kind(file: BinaryIO, members: dict[str, Member], names: set[str]) -> ZipKin
         main = _main_type(raw, names)
         if main is not None:
             return ZipKind(media_type=main, rule="zip:content_types")
-        if {"fixeddocseq.fdseq", "fixeddocumentsequence.fdseq"} & names:
-            return ZipKind(media_type="application/vnd.ms-xpsdocument", rule="zip:names")
+        if {"fixeddocseq.fdseq", "fixeddocumentsequence.fdseq"} & names or b"fixeddocumentsequence+xml" in raw:
+            return ZipKind(media_type=_xps(file, members), rule="zip:names")
     if "meta-inf/container.xml" in members and mimetype is None:
         raw = read_member(file, members["meta-inf/container.xml"]) or b""
         if b"oebps-package" in raw:
             return ZipKind(media_type="application/epub+zip", rule="zip:container")
     if "meta-inf/manifest.xml" in members and "content.xml" in names:
         raw = read_member(file, members["meta-inf/manifest.xml"]) or b""
-        if match := re.search(rb'media-type="(application/vnd\.oasis\.opendocument\.[a-z-]+)"', raw):
+        if match := re.search(rb'media-type="(application/vnd\.(?:oasis\.opendocument|sun\.xml)\.[a-z-]+)"', raw):
             return ZipKind(media_type=match[1].decode(), rule="zip:manifest")
-    if "androidmanifest.xml" in names:
+    if "androidmanifest.xml" in names or {"classes.dex", "resources.arsc"} <= names:
         return ZipKind(media_type="application/vnd.android.package-archive", rule="zip:names")
     if "meta-inf/manifest.mf" in names:
         return ZipKind(media_type="application/java-archive", rule="zip:names")
-    if {"index/document.iwa", "index.zip"} & names:
-        return ZipKind(media_type="application/vnd.apple.iwork", rule="zip:names")
+    if found := _iwork(file, members, names):
+        return ZipKind(media_type=found, rule="zip:iwork")
+    if "doc.kml" in names:
+        return ZipKind(media_type="application/vnd.google-earth.kmz", rule="zip:names")
     return ZipKind(media_type="application/zip", rule="zip")
+
+
+def _xps(file: BinaryIO, members: dict[str, Member]) -> str:
+    """Microsoft's XPS, or its standard, which has a name of its own for the relationship (ECMA-388, annex C)."""
+    rels = members.get("_rels/.rels")
+    raw = read_member(file, rels) if rels is not None else None
+    return "application/oxps" if b"schemas.openxps.org" in (raw or b"") else "application/vnd.ms-xpsdocument"
+
+
+def _iwork(file: BinaryIO, members: dict[str, Member], names: set[str]) -> str | None:
+    """Pages, Numbers or Keynote: by the root of the old index, or by the first object of the new one."""
+    if "index.apxl" in names:
+        return "application/vnd.apple.keynote"
+    if "index.xml" in members:
+        begin = (read_member(file, members["index.xml"]) or b"")[:4000]
+        for mark, media_type in _OLD_IWORK:
+            if mark in begin:
+                return media_type
+    if any(name.startswith(("index/slide", "index/masterslide", "index/templateslide")) for name in names):
+        return "application/vnd.apple.keynote"
+    if "index/document.iwa" in members:
+        begin = (read_member(file, members["index/document.iwa"]) or b"")[:64]
+        # A block of Snappy, in which the first message of the archive says its type: 10000 is a Pages document.
+        if b"\x08\x90\x4e" in begin:
+            return "application/vnd.apple.pages"
+        if b"\x08\x01\x12" in begin:
+            return "application/vnd.apple.numbers"
+    return "application/vnd.apple.iwork" if {"index/document.iwa", "index.zip"} & names else None
+
+
+_OLD_IWORK = (
+    (b"<sl:document", "application/vnd.apple.pages"),
+    (b"<ls:document", "application/vnd.apple.numbers"),
+    (b"<key:presentation", "application/vnd.apple.keynote"),
+)
 
 
 def _main_type(raw: bytes, names: set[str]) -> str | None:
@@ -274,25 +355,31 @@ def _by_names(names: set[str]) -> str:
     for name, media_type in _FOLDERS:
         if name in names:
             return media_type
-    for prefix, index in (("word/", 0), ("xl/", 1), ("ppt/", 3)):
-        if "[content_types].xml" in names and any(name.startswith(prefix) for name in names):
+    packaged = {"[content_types].xml", "_rels/.rels"} & names
+    for prefix, index in (("word/", 0), ("xl/", 1), ("ppt/", 3), ("visio/", 4)):
+        if packaged and any(name.startswith(prefix) for name in names):
             return _FOLDERS[index][1]
     return "application/zip"
 
 
-def _local_names(file: BinaryIO) -> tuple[set[str], bool]:
-    """Names in the local headers at the front of a ZIP whose directory is gone; whether an end record is somewhere."""
+def _local_members(file: BinaryIO) -> tuple[dict[str, Member], set[str], bool]:
+    """What the local headers at the front say when the directory is gone; whether an end record is somewhere."""
     file.seek(0)
     head = file.read(8 << 20)
-    return set(_local_headers(head)), _END in head
-
-
-def _local_headers(head: bytes) -> Iterator[str]:
+    members: dict[str, Member] = {}
+    names: set[str] = set()
     at = 0
     for _ in range(10_000):
         at = head.find(_LOCAL, at)
         if at < 0 or at + 30 > len(head):
-            return
-        flags, length = struct.unpack_from("<H", head, at + 6)[0], struct.unpack_from("<H", head, at + 26)[0]
-        yield _name(head[at + 30 : at + 30 + length], flags).lower()
+            break
+        flags, method = struct.unpack_from("<HH", head, at + 6)
+        compressed, _, length = struct.unpack_from("<IIH", head, at + 18)
+        name = _name(head[at + 30 : at + 30 + length], flags)
+        lower = _key(name)
+        if deciding := _deciding(lower):
+            names.add(deciding)
+            # Written to a stream, the size stands behind the data, which ends itself when it is deflated.
+            members.setdefault(lower, Member(name, method, bool(flags & 1), compressed or MAX_MEMBER, at))
         at += 30 + length
+    return members, names, _END in head
