@@ -5,20 +5,28 @@ from __future__ import annotations
 import codecs
 import math
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
-from streams.decode.judge import READINGS, Reading, judge, read_as
+from streams.decode.escapes import escaped
+from streams.decode.judge import Reading, judge
 from streams.decode.labels import codec_of, resolve
+from streams.decode.opinions import second_opinions
+from streams.decode.survey import Survey, count_errors, survey
+from streams.decode.wide import without_bom
 from streams.records import Candidate
 
-CHUNK = 1 << 20
-SAMPLE = 16_384
-"""Bytes that the candidates are judged by: the lines with bytes beyond ASCII, from all over the file."""
 MAX_CANDIDATES = 5
+SURE = 0.8
+"""Confidence below which other detectors are asked for candidates."""
+GUESS = 0.5
+"""Confidence below which an encoding is a guess, and says so (R-DEC-4)."""
+ABOUT_AS_GOOD = 0.3
+"""Difference of two readings' scores that a damaged character in the whole file outweighs."""
+SEVEN_BITS = frozenset({"utf-7", "hz-gb-2312", "iso-2022-kr", "iso-2022-jp"})
 
+_HIGH = bytes(range(128, 256))
 _BOMS: tuple[tuple[bytes, str], ...] = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose BOM it begins with
@@ -31,7 +39,6 @@ _META = re.compile(rb"""<meta\b[^>]{0,400}?charset\s*=\s*["']?\s*([^\s"'/>;]{1,4
 _XML = re.compile(rb"""^\s*<\?xml\b[^>]{0,200}?encoding\s*=\s*["']([^"']{1,40})["']""")
 _CSS = re.compile(rb"""^@charset "([^"]{1,40})";""")
 _CHARSET = re.compile(r"""charset\s*=\s*["']?\s*([^\s"';]{1,40})""", re.IGNORECASE)
-_ISO_2022_JP = re.compile(rb"\x1b\$[@B][\x21-\x7e]{2,}\x1b\([BJ]")
 
 
 class Encoding(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,22 +57,6 @@ def bom_of(head: bytes) -> tuple[str, int] | None:
     for mark, name in _BOMS:
         if head.startswith(mark):
             return name, len(mark)
-    return None
-
-
-def utf16_without_bom(head: bytes) -> str | None:
-    """UTF-16 that lacks a BOM, by where its zero bytes stand; None when they stand elsewhere."""
-    sample = head[:4096]
-    if len(sample) < 4 or sample.count(0) < len(sample) * 0.15:
-        return None
-    pairs = len(sample) // 2
-    even, odd = sample[0 : pairs * 2 : 2].count(0), sample[1 : pairs * 2 : 2].count(0)
-    for zeros, others, name in ((odd, even, "utf-16-le"), (even, odd, "utf-16-be")):
-        if zeros > pairs * 0.3 and others <= pairs * 0.02:
-            text = sample[: pairs * 2].decode(name, "replace")
-            odd_ones = sum(1 for c in text if (c < " " and c not in "\t\n\r\f") or c == "\ufffd")
-            if odd_ones <= len(text) * 0.02:
-                return name
     return None
 
 
@@ -90,83 +81,6 @@ def declared_inside(head: bytes, media_type: str) -> tuple[str, str] | None:
     return None
 
 
-def chunks(path: Path) -> Iterator[bytes]:
-    """The file in pieces of bounded size."""
-    with path.open("rb") as file:
-        while chunk := file.read(CHUNK):
-            yield chunk
-
-
-class _Survey(msgspec.Struct):
-    """One pass over the file: is it ASCII, is it UTF-8, and the lines that say which encoding it is otherwise."""
-
-    ascii: bool = True
-    valid_to: int | None = None  # offset of the first byte that is no UTF-8
-    cut_at_end: bool = False  # the last character is incomplete
-    good: int = 0  # multi-byte UTF-8 characters, counted only where there are errors
-    bad: int = 0
-    sample: bytes = b""
-
-
-def _survey(path: Path, size: int) -> _Survey:
-    seen = _Survey()
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    offset = 0
-    share = max(256, SAMPLE * CHUNK // max(size, CHUNK))
-    for chunk in chunks(path):
-        if not chunk.isascii():
-            seen.ascii = False
-            if len(seen.sample) < SAMPLE:
-                seen.sample += _telling_lines(chunk, min(share, SAMPLE - len(seen.sample)))
-        if seen.valid_to is None:
-            try:
-                decoder.decode(chunk)
-            except UnicodeDecodeError as error:
-                seen.valid_to = offset + error.start
-        offset += len(chunk)
-    if seen.valid_to is None:
-        try:
-            decoder.decode(b"", True)
-        except UnicodeDecodeError:
-            seen.cut_at_end = True
-    else:
-        for chunk in chunks(path):
-            text = chunk.decode("utf-8", "replace")
-            seen.bad += text.count("\ufffd")
-            seen.good += sum(1 for c in text[:200_000] if c > "\x7f" and c != "\ufffd")
-            if seen.bad > 1000 and seen.bad * 20 > seen.good:
-                break  # no UTF-8 with some damage, but another encoding
-    return seen
-
-
-def _telling_lines(chunk: bytes, budget: int) -> bytes:
-    """Lines with bytes beyond ASCII; of a line that is too long, the surroundings of such bytes."""
-    found: list[bytes] = []
-    for line in chunk.split(b"\n"):
-        if line.isascii():
-            continue
-        if len(line) > budget:
-            start = next(i for i, byte in enumerate(line) if byte > 127)
-            # Blanks are never the second byte of a character in any of the encodings: a safe place to cut.
-            left = line.rfind(b" ", 0, start) + 1
-            right = line.rfind(b" ", start, max(start, left) + budget)
-            line = line[max(left, start - 200) : right if right > start else start + budget]
-        found.append(line)
-        budget -= len(line) + 1
-        if budget <= 0:
-            break
-    return b"\n".join(found) + b"\n"
-
-
-def count_errors(path: Path, encoding: str) -> int:
-    """How many times the file does not fit the encoding; reads it in pieces."""
-    decoder = codecs.getincrementaldecoder(codec_of(encoding))("replace")
-    errors = 0
-    for chunk in chunks(path):
-        errors += decoder.decode(chunk).count("\ufffd")
-    return errors + decoder.decode(b"", True).count("\ufffd")
-
-
 def determine(path: Path, size: int, head: bytes, media_type: str, http_content_type: str | None) -> Encoding:
     """The encoding of the text at `path`.
 
@@ -174,84 +88,98 @@ def determine(path: Path, size: int, head: bytes, media_type: str, http_content_
         head: its first bytes (4 KiB or more).
         media_type: what the text seems to be, for where a declaration inside may stand.
 
-    Order: BOM, HTTP charset, declaration inside, detection. UTF-8 that is valid over the whole file beats a label; a
-    label that does not fit the bytes loses; both leave the warning `encoding_conflict`.
+    Order: BOM, HTTP charset, declaration inside, detection (R-DEC-3). UTF-8 that is valid over the whole file beats a
+    label; a label that does not fit the bytes loses; both leave the warning `encoding_conflict`.
     """
     if bom := bom_of(head):
         errors = count_errors(path, bom[0])
         return Encoding(
             name=bom[0], source="bom", confidence=1.0 if not errors else 0.9, warnings=["invalid_bytes"] * bool(errors)
         )
-    if name := utf16_without_bom(head):
+    named, warnings = _labels(head, media_type, http_content_type)
+    if name := without_bom(head):
         errors = count_errors(path, name)
-        return Encoding(
-            name=name, source="detected", confidence=0.95, judged=3.0, warnings=["invalid_bytes"] * bool(errors)
-        )
-    labels: list[tuple[str, str]] = []
-    if label := http_charset(http_content_type):
-        labels.append((label, "http"))
-    if inside := declared_inside(head, media_type):
-        labels.append(inside)
-    warnings: list[str] = []
-    named: list[tuple[str, str]] = []
-    for label, source in labels:
-        meant = resolve(label)
-        if meant is None:
-            warnings.append("unknown_charset")
-        elif meant.startswith(("utf-16", "utf-32")):
-            named.append(("utf-8", source))  # it can't be: the label itself was read as ASCII (WHATWG HTML 13.2.3.2)
-        else:
-            named.append((meant, source))
-    survey = _survey(path, size)
-    if survey.ascii and _ISO_2022_JP.search(head) and not survey.valid_to:
-        source = next((s for n, s in named if n == "iso-2022-jp"), "detected")
-        return Encoding(name="iso-2022-jp", source=source, confidence=0.95, judged=3.0, warnings=warnings)
-    if survey.ascii:
-        if named:
-            return Encoding(name=named[0][0], source=named[0][1], confidence=1.0, warnings=warnings)
-        return Encoding(name="utf-8", source="detected", confidence=1.0, warnings=warnings)
-    if survey.valid_to is None:
-        if survey.cut_at_end:
+        source = next((source for meant, source in named if _is_wide(meant) and name.startswith(meant[:6])), "detected")
+        warnings += ["invalid_bytes"] * bool(errors)
+        return Encoding(name=name, source=source, confidence=0.95, judged=3.0, warnings=warnings)
+    # No UTF-16 after all: a label inside was itself read as ASCII (WHATWG HTML 13.2.3.2)
+    named = [("utf-8" if _is_wide(meant) else meant, source) for meant, source in named]
+    seen = survey(path, size)
+    if seen.ascii:
+        return _seven_bits(path, head, seen, named, warnings)
+    if seen.valid_to is None:
+        if seen.cut_at_end:
             warnings.append("truncated_character")
-        source = next((s for n, s in named if n == "utf-8"), "detected")
-        if any(n != "utf-8" for n, _ in named):
+        source = next((source for meant, source in named if meant == "utf-8"), "detected")
+        if any(meant != "utf-8" for meant, _ in named):
             warnings.append("encoding_conflict")
         return Encoding(name="utf-8", source=source, confidence=0.99, warnings=warnings)
+    damaged = seen.good >= 50 * max(1, seen.bad)  # UTF-8 but for a few bytes; no other encoding looks like it
     for name, source in named:
-        errors = survey.bad if name == "utf-8" else count_errors(path, name)
-        if errors * 1000 <= size and (name != "utf-8" or errors * 20 <= survey.good):
+        errors = seen.bad if name == "utf-8" else count_errors(path, name)
+        if (errors * 1000 <= size and not (damaged and name != "utf-8")) and (
+            name != "utf-8" or errors * 20 <= seen.good
+        ):
             # A few damaged characters do not refute a label; one that misses every twentieth does.
             warnings += ["invalid_bytes"] * bool(errors) + ["encoding_conflict"] * (len({n for n, _ in named}) > 1)
             return Encoding(name=name, source=source, confidence=0.9 if errors else 0.95, warnings=warnings)
     if named:
         warnings.append("encoding_conflict")
-    if survey.good >= 20 * max(1, survey.bad):
+    if seen.good >= 20 * max(1, seen.bad):
         return Encoding(name="utf-8", source="detected", confidence=0.9, warnings=[*warnings, "invalid_bytes"])
-    return _detect(path, survey.sample, warnings)
+    return _detect(path, size, seen.sample, warnings)
 
 
-def _detect(path: Path, sample: bytes, warnings: list[str]) -> Encoding:
+def _labels(head: bytes, media_type: str, http_content_type: str | None) -> tuple[list[tuple[str, str]], list[str]]:
+    """(encoding, source) for each label, and the warnings that they give."""
+    labels: list[tuple[str, str]] = []
+    if label := http_charset(http_content_type):
+        labels.append((label, "http"))
+    if inside := declared_inside(head, media_type):
+        labels.append(inside)
+    meant = [(resolve(label), source) for label, source in labels]
+    return [(name, source) for name, source in meant if name], ["unknown_charset"] * any(not name for name, _ in meant)
+
+
+def _is_wide(name: str) -> bool:
+    return name.startswith(("utf-16", "utf-32"))
+
+
+def _seven_bits(path: Path, head: bytes, seen: Survey, named: list[tuple[str, str]], warnings: list[str]) -> Encoding:
+    """Bytes below 128 only: ASCII, or an encoding that switches between alphabets."""
+    found = escaped(seen.switches) or escaped(head)
+    for name, source in named:
+        if name == found or (name in SEVEN_BITS and not count_errors(path, name)):
+            return Encoding(name=name, source=source, confidence=0.95, judged=3.0, warnings=warnings)
+    if found is not None:
+        warnings += ["encoding_conflict"] * bool(named) + ["invalid_bytes"] * bool(count_errors(path, found))
+        return Encoding(name=found, source="detected", confidence=0.95, judged=3.0, warnings=warnings)
+    for name, source in named:
+        if name not in SEVEN_BITS:
+            return Encoding(name=name, source=source, confidence=1.0, warnings=warnings)
+    return Encoding(
+        name="utf-8", source="detected", confidence=1.0, warnings=[*warnings, *["encoding_conflict"] * bool(named)]
+    )
+
+
+def _detect(path: Path, size: int, sample: bytes, warnings: list[str]) -> Encoding:
+    evidence = len(sample) - len(sample.translate(None, _HIGH))
     readings = judge(sample)
+    if not readings or _confidence(readings[0], _rivals(readings), evidence) < SURE:
+        readings = judge(sample, second_opinions(sample))
+    readings = _that_fit(path, size, readings)
     if not readings:
         return Encoding(
             name="windows-1252", source="default", confidence=0.1, judged=-5.0, warnings=[*warnings, "encoding_guess"]
         )
-    best = readings[0]
-    evidence = sum(1 for byte in sample if byte > 127)
+    best, errors = readings[0], count_errors(path, readings[0].encoding)
     rivals = _rivals(readings)
     confidence = _confidence(best, rivals, evidence)
-    if confidence < 0.8 and (other := _second_opinion(sample)) is not None and other != best.encoding:
-        voted = next((r for r in readings if r.encoding == other), None)
-        if voted is not None and voted.text != best.text and best.score - voted.score < 0.4 and voted.score > 0:
-            best, rivals = voted, [best, *(r for r in rivals if r.encoding != other)]
-            confidence = min(confidence, 0.6)
     source, name = "detected", best.encoding
     if best.score <= 0:
         source, name, confidence = "default", "windows-1252", min(confidence, 0.2)  # as browsers do
-    if confidence < 0.5:
-        warnings = [*warnings, "encoding_guess"]
-    if count_errors(path, name):
-        warnings = [*warnings, "invalid_bytes"]
+        errors = count_errors(path, name)
+    warnings = [*warnings, *["encoding_guess"] * (confidence < GUESS), *["invalid_bytes"] * bool(errors)]
     return Encoding(
         name=name,
         source=source,
@@ -264,6 +192,23 @@ def _detect(path: Path, sample: bytes, warnings: list[str]) -> Encoding:
             if r.encoding != name
         ][:MAX_CANDIDATES],
     )
+
+
+def _that_fit(path: Path, size: int, readings: list[Reading]) -> list[Reading]:
+    """The readings without those before the first one that fits the whole file, not only the sample.
+
+    One damaged character in a thousand bytes is let pass, unless a reading that is about as good has none.
+    """
+    damaged: Reading | None = None
+    for index, reading in enumerate(readings[:MAX_CANDIDATES]):
+        if damaged is not None and damaged.score - reading.score > ABOUT_AS_GOOD:
+            break
+        errors = count_errors(path, reading.encoding)
+        if errors == 0:
+            return readings[index:] if damaged is None else [reading, *(r for r in readings if r is not reading)]
+        if damaged is None and errors * 1000 <= size:
+            damaged = reading
+    return readings if damaged is None else readings[readings.index(damaged) :]
 
 
 def _rivals(readings: list[Reading]) -> list[Reading]:
@@ -284,17 +229,6 @@ def _confidence(reading: Reading, rivals: list[Reading], evidence: int) -> float
     return round(sure * reads, 3)
 
 
-def _second_opinion(sample: bytes) -> str | None:
-    """charset-normalizer's answer, where it is among the encodings that are tried here."""
-    from charset_normalizer import from_bytes
-
-    best = from_bytes(sample[:4096]).best()
-    name = resolve(best.encoding) if best is not None else None
-    if name == "gbk":
-        name = "gb18030"
-    return name if name in READINGS else None
-
-
 def read_text(path: Path, encoding: str) -> tuple[str, int]:
     """The whole text at `path` without its BOM, and how many characters could not be decoded.
 
@@ -313,4 +247,4 @@ def read_text(path: Path, encoding: str) -> tuple[str, int]:
     return text.replace("\r\n", "\n").replace("\r", "\n"), errors
 
 
-__all__ = ["Encoding", "bom_of", "chunks", "determine", "http_charset", "read_as", "read_text", "utf16_without_bom"]
+__all__ = ["Encoding", "bom_of", "determine", "http_charset", "read_text"]

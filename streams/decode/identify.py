@@ -8,13 +8,15 @@ from pathlib import Path
 import msgspec
 
 from streams.decode import encoding as encodings
-from streams.decode.encoding import Encoding, bom_of, utf16_without_bom
+from streams.decode.encoding import Encoding, bom_of
+from streams.decode.escapes import escaped
 from streams.decode.labels import codec_of
 from streams.decode.mail_probe import LONGEST_HEADER, mail
 from streams.decode.ole import SIGNATURE as OLE_SIGNATURE
 from streams.decode.ole import identify_ole
 from streams.decode.signatures import by_signature, pdf_offset, pdf_without_header
 from streams.decode.text_probe import probe
+from streams.decode.wide import without_bom
 from streams.decode.zips import identify_zip
 from streams.records import Failure
 
@@ -93,11 +95,11 @@ def _ole(path: Path, size: int) -> Identity:
 
 
 def looks_like_text(data: bytes) -> bool:
-    """Whether bytes can be text in some encoding: a BOM, UTF-16 by its zeros, or next to no control characters."""
-    if bom_of(data) or utf16_without_bom(data):
+    """Whether bytes can be text in some encoding: a BOM, UTF-16 by its characters, or next to no control characters."""
+    if bom_of(data) or without_bom(data):
         return True
     controls = len(data) - len(data.translate(None, _CONTROLS))
-    return controls * 200 <= len(data)
+    return controls * 200 <= len(data) or (b"\x0e" in data and data.isascii() and escaped(data) == "iso-2022-kr")
 
 
 def _reads_as_nothing(sample: bytes, judged: float) -> bool:
@@ -114,7 +116,7 @@ def _text(
     if not marked and not looks_like_text(sample):
         return None
     bom = bom_of(sample)
-    guess = bom[0] if bom else utf16_without_bom(sample) or "latin-1"
+    guess = bom[0] if bom else without_bom(sample) or "latin-1"
     # The first look reads bytes as Latin-1: enough for tags and headers, which are ASCII in every encoding here.
     first = probe(_decoded(sample, guess), whole=False, tail=_decoded(tail, guess), file_name=file_name)
     if first.media_type in _OWN_ENCODING:
@@ -132,7 +134,7 @@ def _text(
     kind = probe(_decoded(data, found.name), whole=whole, tail=_decoded(tail, found.name), file_name=file_name)
     warnings = list(found.warnings)
     if (
-        found.name not in ("utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be")
+        found.name not in ("utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be", "iso-2022-kr")
         and head.translate(None, _CONTROLS) != head
     ):
         warnings.append("control_characters")

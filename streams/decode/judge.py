@@ -2,64 +2,63 @@
 
 from __future__ import annotations
 
-import math
 import re
 import unicodedata
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 
 from streams.decode.labels import codec_of
 from streams.decode.letters import LETTERS
+from streams.decode.readings import LATIN_LANGUAGES, MULTI_BYTE, READINGS, languages_of
+from streams.decode.vocabulary import characters, has_words, is_word, simplified
 
-_WESTERN = ("en", "de", "fr", "es", "pt", "it", "nl", "sv", "da", "nb", "fi", "ca", "is")
-_CENTRAL = ("pl", "cs", "hu", "sk", "sl", "sh", "ro", "de")
-_BALTIC = ("lt", "lv", "et")
+QUICK = 3000
+"""Bytes of a longer sample that decide which readings are worth a look at all of it."""
+FINALISTS = 10
 
-READINGS: dict[str, tuple[str, ...]] = {
-    "windows-1252": _WESTERN,
-    "windows-1250": _CENTRAL,
-    "windows-1251": ("ru", "uk", "bg", "be", "sr", "mk"),
-    "gb18030": ("zh",),
-    "shift_jis": ("ja",),
-    "euc-kr": ("ko",),
-    "big5": ("zh",),
-    "euc-jp": ("ja",),
-    "koi8-r": ("ru",),
-    "windows-1253": ("el",),
-    "windows-1254": ("tr",),
-    "windows-1256": ("ar", "fa", "ur"),
-    "windows-1255": ("he",),
-    "windows-1257": _BALTIC,
-    "windows-874": ("th",),
-    "windows-1258": ("vi",),
-    "iso-8859-2": _CENTRAL,
-    "iso-8859-15": _WESTERN,
-    "iso-8859-7": ("el",),
-    "iso-8859-5": ("ru", "bg", "sr", "mk", "be"),
-    "koi8-u": ("uk", "ru"),
-    "ibm866": ("ru", "bg", "be"),
-    "x-mac-cyrillic": ("ru", "uk", "bg"),
-    "iso-8859-6": ("ar",),
-    "iso-8859-8": ("he",),
-    "macintosh": _WESTERN,
-    "cp850": _WESTERN,
-    "cp852": _CENTRAL,
-    "cp437": _WESTERN,
-    "iso-8859-13": _BALTIC,
-    "iso-8859-4": _BALTIC,
-}
-"""Encodings that are tried, the commoner first (that order breaks ties), and the languages written in them."""
-
-MULTI_BYTE = frozenset({"gb18030", "shift_jis", "euc-kr", "big5", "euc-jp"})
-
-_PUNCTUATION = frozenset("“”„‟‘’‚‛«»‹›–—…•·°§©®™€£¥¿¡ªº½¼¾²³µ×÷±´†‡‰№\u00a0\u00ad\u200e\u200f\u200c، ؛؟")
+_PUNCTUATION = frozenset("“”„‟‘’‚‛«»‹›–—…•·°§©®™€£¥¿¡ªº½¼¾²³µ×÷±´†‡‰№\u00a0\u00ad\u200e\u200f\u200c،؛؟")
+_FITTING = re.compile(
+    r"""(?<![\w“”„‘’‚«»‹›¿¡])[“”„‘‚«»‹›](?=[\s\u00a0]?[\w¿¡(“„‘])  # a quotation begins
+    | (?<=[\w.,;:!?…%)\]\u00a0])[”“’‘»›«‹](?!\w)                  # or ends
+    | (?<=[^\W\d_])’(?=[^\W\d_])
+    | (?<![\w¿¡])[¿¡](?=\w)
+    | [£€¥](?=\s?\d) | \d[\s\u00a0]?[£€°º²³½¼¾‰] | (?<=\s)[½¼¾](?=\s) | (?<=\d)ª
+    | (?<=[\s\d])[–—](?=[\s\d]) | (?<=\w)[–—](?=\w)
+    | (?<=[\w\s])…(?!\w) | (?<!\w)…(?=\w)
+    | (?:^|(?<=\n))\s*[•·–—](?=[\s\w]) | (?<!\w)[§©№](?=\s?\w) | (?<=\w)[®™] | (?<=\d)\s?[±×÷]\s?(?=\d)
+    | (?<=[^\W\d_])[،؛؟](?!\w)""",
+    re.VERBOSE,
+)
+"""Punctuation where writers put it."""
+_THAI_STRAY = re.compile(r"(?<![ก-ฮ\u0e31\u0e34-\u0e3a\u0e47-\u0e4e])[\u0e31\u0e34-\u0e3a\u0e47-\u0e4e]|[เ-ไ](?![ก-ฮ])")
+"""Marks of Thai that stand on nothing, vowels that are written first and come last."""
 _CJK_PUNCTUATION = frozenset(
     "、。，．・：；？！（）「」『』【】《》〈〉〔〕［］｛｝～￥　“”‘’…—·①②③④⑤⑥⑦⑧⑨⑩㎡℃※→〜ー々〇"
 )
-_CASE_BREAK = re.compile(r"[^\W\d_]+")
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+_BETWEEN_LETTERS = re.compile(r"(?<=[^\W\d_])[“”„«»–—…•§©®™€£¥°±÷×†‡‰¿¡´·½¼¾²³ºª¤¦¨¸¬¹¢¯¶؛،؟](?=[^\W\d_])")
+_ONE_LETTER = frozenset("àáâåèéêìíîòóôöùúýæавикосуяієжйѝџаеηοы")
+"""Letters beyond ASCII that are words by themselves; the lists have the others, too."""
+_LETTER_OF_A_NUMBER = re.compile(r"(?<!\w)[^\W\d_](?=\s?\d)|(?<=\d)[^\W\d_](?!\w)")
 _MAX_WORDS = 400
+_COMMAS = {ord("ş"): "ș", ord("ţ"): "ț"}  # what old encodings have for the letters of Romanian
+
+KNOWN_MARKED = 3.0
+KNOWN_PLAIN = 2.5
+"""What it is worth when all words with letters beyond ASCII, or all words in ASCII, are words of the language."""
+UNLISTED = 0.1
+"""Share of known words that is taken for languages without a word list."""
+FITS = 2.5
+"""What a punctuation mark is worth that stands where writers put it; a letter of a language is worth 0.5 to 3.5."""
+CJK = 1.0
+"""Added to readings as Chinese, Japanese and Korean, whose words don't stand apart and are not looked up."""
+FOREIGN = 0.25
+"""English words say less than words of the language that they stand in: by this share."""
+RANK = 0.01
+"""What each place in the list of encodings costs where a few characters are all there is to go by."""
 
 
 @dataclass(frozen=True)
@@ -73,32 +72,11 @@ class Reading:
 
 
 @cache
-def _words(language: str) -> frozenset[str]:
-    from wordfreq import get_frequency_dict
-
-    if language in ("be", "et", "sr", "th"):
-        return frozenset()
-    return frozenset(get_frequency_dict(language, "small"))
-
-
-@cache
-def _characters(language: str) -> dict[str, float]:
-    """How telling each character of a language without spaces is: log2 of its share times 1000, at most 3."""
-    from wordfreq import get_frequency_dict
-
-    counts: dict[str, float] = {}
-    for word, frequency in get_frequency_dict(language, "small").items():
-        for character in word:
-            if ord(character) > 127:
-                counts[character] = counts.get(character, 0.0) + frequency
-    total = sum(counts.values())
-    return {c: max(0.2, min(3.0, math.log2(n / total * 2000))) for c, n in counts.items()}
-
-
-@cache
 def _letters(language: str) -> dict[str, float]:
     """How telling each letter of a language is: log2 of its share times 64, between 0.5 and 3.5."""
-    return {c: 0.5 + max(0.0, min(3.0, math.log2(share * 64))) for c, share in LETTERS[language].items()}
+    from math import log2
+
+    return {c: 0.5 + max(0.0, min(3.0, log2(share * 64))) for c, share in LETTERS[language].items()}
 
 
 def read_as(data: bytes, encoding: str) -> str | None:
@@ -111,43 +89,121 @@ def read_as(data: bytes, encoding: str) -> str | None:
     return text if text.count("\ufffd") * 1000 <= len(data) else None
 
 
-def judge(data: bytes) -> list[Reading]:
-    """All possible readings of bytes that are no UTF-8, best first; `data` is a sample of some kilobytes."""
-    found = []
-    for rank, (encoding, languages) in enumerate(READINGS.items()):
+def judge(data: bytes, more: Iterable[str] = ()) -> list[Reading]:
+    """All possible readings of bytes that are no UTF-8, best first.
+
+    Args:
+        data: a sample of some kilobytes; of a longer one, the beginning decides which readings see all of it.
+        more: encodings that are tried besides `READINGS`; the script of the text says for which languages.
+    """
+    tried = [*READINGS, *(name for name in more if name not in READINGS)]
+    if len(data) <= QUICK:
+        return _judged(data, tried)
+    first = _judged(data[:QUICK], tried)
+    finalists = [r.encoding for r in first if r.score >= first[0].score - 2.0][:FINALISTS]
+    return _judged(data, finalists) or _judged(data, tried)
+
+
+def _judged(data: bytes, tried: list[str]) -> list[Reading]:
+    found: list[Reading] = []
+    same: dict[str, tuple[float, str]] = {}
+    plain = _plain_words(data)
+    for rank, encoding in enumerate(tried):
         text = read_as(data, encoding)
         if text is None:
             continue
         text = unicodedata.normalize("NFC", text)
-        best = max((_score(text, language, encoding), -n) for n, language in enumerate(languages))
-        found.append(Reading(encoding, languages[-best[1]], text, best[0] - 0.01 * rank))
+        languages = READINGS.get(encoding) or languages_of(text)
+        key = f"{languages}\0{text}"
+        if key not in same:
+            same[key] = _best(text, languages, encoding in MULTI_BYTE, plain)
+        score, language = same[key]
+        found.append(Reading(encoding, language, text, score - RANK * rank * _few(data)))
     return sorted(found, key=lambda reading: -reading.score)
 
 
-def _score(text: str, language: str, encoding: str) -> float:
-    odd = [c for c in text if ord(c) > 127]
+def _few(data: bytes) -> float:
+    """1 where at most thirty bytes are beyond ASCII, then less: the more evidence, the less the order counts."""
+    return min(1.0, 30 / max(1, len(data) - len(data.translate(None, _HIGH))))
+
+
+_HIGH = bytes(range(128, 256))
+
+
+def _plain_words(data: bytes) -> dict[str, float]:
+    """Language -> share of the words in ASCII, which are the same in every reading, that it knows."""
+    text = data[:QUICK].decode("ascii", "replace")
+    words = [w for w in dict.fromkeys(m.group().lower() for m in _WORD.finditer(text)) if w.isascii() and len(w) > 1]
+    # A piece of a word beside a letter beyond ASCII is no word
+    broken = {m.group().lower() for m in re.finditer(r"[a-zA-Z]+(?=\ufffd)|(?<=\ufffd)[a-zA-Z]+", text)}
+    words = [word for word in words if word not in broken][:_MAX_WORDS]
+    if not words:
+        return {}
+    # The fewer the words, the less they say
+    weight = 1 / (len(words) + 2)
+    english = sum(is_word(word, "en") for word in words) * weight
+    shares = {
+        language: sum(is_word(word, language) for word in words) * weight
+        for language in LATIN_LANGUAGES
+        if has_words(language)
+    }
+    # English stands in documents of every language, and only English in those of other scripts
+    return {language: max(share, english - FOREIGN) for language, share in shares.items()} | {
+        "": max(0.0, english - FOREIGN)
+    }
+
+
+def _best(text: str, languages: tuple[str, ...], cjk: bool, plain: dict[str, float]) -> tuple[float, str]:
+    odd = Counter(c for c in text if c > "\x7f")
     if not odd:
+        return 0.0, languages[0]
+    total = odd.total()
+    if cjk:
+        scores = [(_score_cjk(text, language) / total + CJK, language) for language in languages]
+    else:
+        words = [w for w in _WORD.findall(text) if not w.isascii()]
+        oddities = (_oddities(text, words) - FITS * len(_FITTING.findall(text))) / total
+        # C1 controls are in none of the texts that people write
+        oddities += 1.0 if any("\x80" <= c <= "\x9f" for c in odd) else 0.0
+        distinct = list(dict.fromkeys(word.lower().replace("’", "'") for word in words))[:_MAX_WORDS]
+        distinct = [word for word in distinct if len(word) > 1 or word in _ONE_LETTER] or distinct[:1]
+        scores = [
+            (_score_alphabet(odd, language) / total - oddities + KNOWN_MARKED * _known(distinct, language), language)
+            for language in languages
+        ]
+    other = plain.get("", 0.0)
+    return max(
+        ((score + KNOWN_PLAIN * plain.get(language, other), language) for score, language in scores),
+        key=lambda pair: pair[0],
+    )
+
+
+def _known(words: list[str], language: str) -> float:
+    if not words or (words[0] not in _ONE_LETTER and len(words[0]) == 1):
         return 0.0
-    total = _score_cjk(text, language) if encoding in MULTI_BYTE else _score_alphabet(text, language)
-    score = total / len(odd)
-    if encoding not in MULTI_BYTE:
-        score += 3 * _known_words(text, language)
-    return score
+    if not has_words(language):
+        return UNLISTED
+    if language == "ro":
+        words = [word.translate(_COMMAS) for word in words]
+    return sum(_listed(word, language) for word in words) / len(words)
 
 
-def _score_alphabet(text: str, language: str) -> float:
+def _listed(word: str, language: str) -> bool:
+    if is_word(word, language):
+        return True
+    parts = word.split("'")
+    return len(parts) > 1 and all(is_word(part, language) or len(part) == 1 for part in parts)
+
+
+def _score_alphabet(counts: dict[str, int], language: str) -> float:
     letters = _letters(language)
     total = 0.0
-    counts: dict[str, int] = {}
-    for character in text:
-        if ord(character) > 127:
-            counts[character] = counts.get(character, 0) + 1
     for character, count in counts.items():
         weight = letters.get(character.lower())
         if weight is not None:
             total += count * (weight if character.islower() or not character.isupper() else weight * 0.8)
         elif character in _PUNCTUATION:
-            total += count * 0.4
+            total += count * 0.1
         elif character == "\ufffd" or unicodedata.category(character) in ("Cc", "Co", "Cn"):
             total -= count * 5.0
         elif character.isalpha():
@@ -156,76 +212,51 @@ def _score_alphabet(text: str, language: str) -> float:
             total -= count * 4.0  # line drawing of DOS and KOI8: in running text nothing but a wrong reading
         else:
             total -= count * 2.0
-    return total - _oddities(text)
+    return total
 
 
-def _oddities(text: str) -> float:
+def _oddities(text: str, words: list[str]) -> float:
     """What no writer does: capitals inside words, alphabets mixed in one word, signs between letters."""
     cost = 0.0
-    for match in _CASE_BREAK.finditer(text):
-        word = match.group()
-        if word.isascii() or len(word) < 2:
+    for word, count in Counter(words).items():
+        if len(word) < 2:
             continue
-        if word[1:].islower() or word.isupper() or word.islower():
-            pass
-        else:
-            cost += 2.0 * sum(1 for a, b in pairwise(word) if a.islower() and b.isupper() and ord(b) + ord(a) > 255)
-        if not word.isascii() and any(c.isascii() for c in word) and any(ord(c) > 0x36F for c in word):
-            latin_extended = all(ord(c) < 0x250 or 0x1E00 <= ord(c) <= 0x1EFF or 0x300 <= ord(c) < 0x370 for c in word)
-            cost += 0.0 if latin_extended else 2.0
+        if not (word[1:].islower() or word.isupper() or word.islower()):
+            breaks = sum(1 for a, b in pairwise(word) if a.islower() and b.isupper() and ord(b) + ord(a) > 255)
+            cost += 2.0 * breaks * count + (1.0 * count if word[:2].isupper() and not word.isupper() else 0.0)
+        if any(c.isascii() for c in word) and any(c > "\u036f" for c in word):
+            latin_extended = all(c < "\u0250" or "\u1e00" <= c <= "\u1eff" or "\u0300" <= c < "\u0370" for c in word)
+            cost += 0.0 if latin_extended else 4.0 * count
+    cost += 2.0 * sum(1 for c in _LETTER_OF_A_NUMBER.findall(text) if c > "\x7f" and c not in "ªº")
+    if "\u0e01" <= max(text) <= "\u0e7f":
+        cost += 2.0 * len(_THAI_STRAY.findall(text))
     # “ between two letters is a letter read wrongly; ’ is an apostrophe
-    cost += 2.0 * len(re.findall(r"(?<=[^\W\d_])[“”„«»–—…•§©®™€£¥°±÷×†‡‰¿¡´·½¼¾²³ºª](?=[^\W\d_])", text))
-    return cost
+    return cost + 2.0 * len(_BETWEEN_LETTERS.findall(text))
 
 
 def _score_cjk(text: str, language: str) -> float:
-    characters = _characters(language)
+    common = characters(language)
     total = 0.0
     before = " "
-    simplified = _simplified(text) if language == "zh" else text
-    for index, character in enumerate(simplified):
-        if ord(character) > 127:
-            weight = characters.get(character)
+    text = simplified(text) if language == "zh" else text
+    for index, character in enumerate(text):
+        if character > "\x7f":
+            weight = common.get(character)
             if weight is not None:
                 total += weight + 0.5
             elif character in _CJK_PUNCTUATION:
                 total += 1.0
-            elif 0xFF10 <= ord(character) <= 0xFF5A or 0x3040 <= ord(character) <= 0x30FF:
+            elif "\uff10" <= character <= "\uff5a" or "\u3040" <= character <= "\u30ff":
                 total += 0.3
             elif character == "\ufffd" or unicodedata.category(character) in ("Cc", "Co", "Cn"):
                 total -= 5.0
             else:
-                total -= 1.5 if 0x4E00 <= ord(character) <= 0x9FFF else 2.5
-            after = simplified[index + 1 : index + 2]
+                total -= 1.5 if "\u4e00" <= character <= "\u9fff" else 2.5
+            after = text[index + 1 : index + 2]
             if before.isascii() and before.islower() and after.isascii() and after.islower():
                 total -= 2.0  # one Chinese character inside a Latin word
         before = character
     return total
 
 
-@cache
-def _simplified_map() -> dict[int, str]:
-    import gzip
-
-    import msgpack  # type: ignore[import-untyped]
-    from wordfreq.util import data_path
-
-    # wordfreq's own function for this needs a Chinese tokenizer to be installed; its table does not
-    with gzip.open(data_path("_chinese_mapping.msgpack.gz")) as file:
-        mapping: dict[int, str] = msgpack.load(file, raw=False, strict_map_key=False)
-    return mapping
-
-
-def _simplified(text: str) -> str:
-    return text.translate(_simplified_map())
-
-
-def _known_words(text: str, language: str) -> float:
-    """Share of the distinct words with letters beyond ASCII (or of all, where there are none) that are known."""
-    known = _words(language)
-    if not known:
-        return 0.0
-    every = dict.fromkeys(match.group().lower() for match in _WORD.finditer(text[:40_000]))
-    marked = [word for word in every if not word.isascii()]
-    words = (marked or list(every))[:_MAX_WORDS]
-    return sum(word in known for word in words) / len(words) if words else 0.0
+__all__ = ["MULTI_BYTE", "READINGS", "Reading", "judge", "read_as"]

@@ -44,13 +44,19 @@ _LABELS: dict[str, str] = {
     "big5": "big5 big5-hkscs cn-big5 csbig5 x-x-big5",
     "euc-jp": "cseucpkdfmtjapanese euc-jp x-euc-jp",
     "iso-2022-jp": "csiso2022jp iso-2022-jp",
+    "iso-2022-kr": "csiso2022kr iso-2022-kr",
+    "hz-gb-2312": "hz-gb-2312 hz",
     "shift_jis": "csshiftjis ms932 ms_kanji shift-jis shift_jis sjis windows-31j x-sjis",
     "euc-kr": "cseuckr csksc56011987 euc-kr iso-ir-149 korean ks_c_5601-1987 ks_c_5601-1989 ksc5601 ksc_5601 "
     "windows-949",
     "utf-16be": "unicodefffe utf-16be",
     "utf-16le": "csunicode iso-10646-ucs-2 ucs-2 unicode unicodefeff utf-16 utf-16le",
 }
-"""WHATWG Encoding Standard, section 4.2: name -> its labels (`replacement` and `x-user-defined` left out)."""
+"""WHATWG Encoding Standard, section 4.2: name -> its labels (`x-user-defined` left out).
+
+Two that browsers replace by nothing, since a page in them can attack another, are read here: text is all that is made
+of it.
+"""
 
 _BY_LABEL: dict[str, str] = {label: name for name, labels in _LABELS.items() for label in labels.split()}
 

@@ -1,7 +1,8 @@
 """How often each language uses its letters beyond ASCII: what tells one reading of the same bytes from another.
 
 Counted over the most frequent words of wordfreq's lists (CC BY-SA 4.0), weighted by frequency, per thousand such
-letters; Belarusian, Estonian, Serbian and Thai, for which it has no list, by rough counts of running text.
+letters; Belarusian, Esperanto, Estonian, Irish, Maltese, Serbian and Thai, for which it has no list, by rough counts
+of running text.
 """
 
 from __future__ import annotations
@@ -70,6 +71,9 @@ _COUNTS: dict[str, str] = {
         "а150 н70 і70 с60 р50 я50 т45 ы45 е45 л40 к40 у40 в40 д35 м30 п28 з25 ц20 г20 ў20 ь20 б18 ч12 й12 э10 "
         "ж8 х8 ш8 ю6 ё5 ф2"
     ),
+    "eo": "ĝ250 ĉ220 ŭ210 ŝ180 ĵ90 ĥ50",
+    "ga": "í280 á270 é230 ó150 ú110",
+    "mt": "ħ440 ż260 ġ180 ċ120 à60 ò15 ù10 è10 ì5",
     "et": "ä330 õ300 ü240 ö60 š5 ž2",
     "sr": (
         "а120 о100 и95 е90 н60 р55 с50 т50 ј45 к40 у40 д38 в38 л33 п30 м30 з17 г17 б15 ч10 ш10 ц8 ж7 ћ7 х6 њ6 "

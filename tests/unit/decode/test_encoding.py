@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from streams.decode.encoding import SAMPLE, read_text
+from streams.decode.encoding import read_text
 from streams.decode.labels import codec_of, resolve
+from streams.decode.survey import SAMPLE
 from tests.unit.decode.files import detected
 
 TEXTS = {
