@@ -1,0 +1,44 @@
+"""RAR archives, as far as they can be read without a program; and what is said without one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.unit.decode.unpack.archives import RAR, codes, contents, opened, rar_of
+
+TEXT = b"Walkers use the ford, carts the bridge. " * 40
+
+
+def test_stored_members_are_read(tmp_path: Path) -> None:
+    members = {"a.txt": TEXT, "folder/größe.txt": b"x", "empty.txt": b""}
+    assert contents(tmp_path, opened(tmp_path, rar_of(members), RAR)) == members
+
+
+def test_damage_costs_one_member(tmp_path: Path) -> None:
+    data = bytearray(rar_of({"one.txt": TEXT, "two.txt": TEXT}))
+    data[data.index(TEXT) + 7] ^= 1
+    unpacked = opened(tmp_path, bytes(data), RAR)
+    assert codes(unpacked) == {"one.txt": "corrupt"}
+    assert contents(tmp_path, unpacked) == {"two.txt": TEXT}
+
+
+def test_without_a_program_it_is_said_which_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    failure = opened(tmp_path, rar_of({"a.txt": TEXT}, method=3), RAR).failure
+    assert failure is not None
+    assert failure.code == "unsupported_format"
+    assert "unrar" in failure.message
+
+
+@pytest.mark.parametrize("cut", [20, 40, 200])
+def test_a_cut_archive_is_never_a_traceback(tmp_path: Path, cut: int) -> None:
+    unpacked = opened(tmp_path, rar_of({"one.txt": b"x" * 30, "two.txt": TEXT})[:-cut], RAR)
+    assert unpacked.failure or unpacked.warnings or codes(unpacked)
+
+
+def test_what_is_no_rar_fails(tmp_path: Path) -> None:
+    failure = opened(tmp_path, b"Rar!\x1a\x07\x01\x00" + bytes(100), RAR).failure
+    assert failure is not None
+    assert failure.code == "corrupt"
