@@ -23,9 +23,9 @@ TARGET, TARGET_SPEED = 0.99, 500
 TARGET_FAMILIES = ("office", "pdf", "mail", "html", "text")
 
 _FAMILIES = {
-    "office": "doc dot xls xlt ppt pps pot msg oft vsd vst vss pub mpp one docx dotx docm dotm xlsx xltx xlsm xltm xlam "
-    "xlsb pptx potx ppsx pptm potm ppsm vsdx vsdm vstx vssx odt ott ods ots odp otp odg odf fodt fods fodp rtf epub "
-    "pages numbers key hwp hwpx xps oxps wpd fb2 sxw sxc sxi",
+    "office": "doc dot xls xlt ppt pps pot msg oft vsd vst vss pub mpp one docx dotx docm dotm xlsx xltx xlsm xltm "
+    "xlam xlsb pptx potx ppsx pptm potm ppsm vsdx vsdm vstx vssx odt ott ods ots odp otp odg odf fodt fods fodp rtf "
+    "epub pages numbers key hwp hwpx xps oxps wpd fb2 sxw sxc sxi",
     "pdf": "pdf",
     "mail": "eml emlx mbox mht mhtml tnef",
     "html": "html htm xhtml xht",

@@ -39,9 +39,14 @@ _FIRST: tuple[tuple[re.Pattern[str], str], ...] = (
 """What the first line, or the first two, say."""
 
 _LATER: tuple[tuple[re.Pattern[str], str, int], ...] = (
-    (re.compile(r"^\s*\\(?:documentclass|documentstyle|begin\{document\}|usepackage)\b", re.M), "text/x-tex", 1),
+    (re.compile(r"^[ \t]*\\(?:documentclass|documentstyle|begin\{document\}|usepackage)\b", re.M), "text/x-tex", 1),
+    (
+        re.compile(r"^[ \t]*\\(?:sub)*section\*?\{|\\(?:begin|end|cite[pt]?|ref|label)\{[\w:*, -]+\}", re.M),
+        "text/x-tex",
+        3,
+    ),
     (re.compile(r"^(?:diff --git a/\S+ b/|@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@)", re.M), "text/x-diff", 2),
-    (re.compile(r"^\s*#\s*include\s*(?:<[\w./+-]+>|\"[\w./+-]+\")\s*$", re.M), "text/x-c", 2),
+    (re.compile(r"^[ \t]*#\s*include\s*(?:<[\w./+-]+>|\"[\w./+-]+\")[ \t\r]*$", re.M), "text/x-c", 2),
     (
         re.compile(
             r"^(?:package [\w.]+;|import (?:static )?[\w.]+(?:\.\*)?;|public (?:final |abstract )*class \w+)\s*", re.M
@@ -53,7 +58,7 @@ _LATER: tuple[tuple[re.Pattern[str], str, int], ...] = (
 """Pattern, media type, how many matches in the first characters are enough."""
 
 _NAMED: dict[str, tuple[str, re.Pattern[str] | None]] = {
-    "py": ("text/x-python", re.compile(r"^\s*(?:import|from|def|class|print|if|for|@|#|\"\"\"|\w+ ?[=(.])", re.M)),
+    "py": ("text/x-python", re.compile(r"^[ \t]*(?:import|from|def|class|print|if|for|@|#|\"\"\"|\w+ ?[=(.])", re.M)),
     "pyi": ("text/x-python", None),
     "java": ("text/x-java", re.compile(r"[{};]")),
     "c": ("text/x-c", re.compile(r"[{};]|^\s*#", re.M)),
@@ -65,7 +70,7 @@ _NAMED: dict[str, tuple[str, re.Pattern[str] | None]] = {
     "cs": ("text/x-csharp", re.compile(r"[{};]")),
     "go": ("text/x-go", re.compile(r"^package \w+", re.M)),
     "rs": ("text/x-rust", re.compile(r"[{};]")),
-    "rb": ("text/x-ruby", re.compile(r"^\s*(?:def|class|module|require|end|#)\b", re.M)),
+    "rb": ("text/x-ruby", re.compile(r"^[ \t]*(?:def|class|module|require|end|#)\b", re.M)),
     "pl": ("text/x-perl", re.compile(r"[;{}]|^#", re.M)),
     "php": ("text/x-php", re.compile(r"<\?")),
     "js": ("text/javascript", re.compile(r"[{};()]")),
@@ -80,9 +85,9 @@ _NAMED: dict[str, tuple[str, re.Pattern[str] | None]] = {
     "sty": ("text/x-tex", re.compile(r"\\[a-zA-Z@]+")),
     "diff": ("text/x-diff", re.compile(r"^(?:[-+]|@@|[<>] |\d+(?:,\d+)?[acd]\d)", re.M)),
     "patch": ("text/x-diff", re.compile(r"^(?:[-+]|@@|[<>] )", re.M)),
-    "yaml": ("application/yaml", re.compile(r"^\s*(?:-\s|[\w\"'./-]+\s*:|---)", re.M)),
-    "yml": ("application/yaml", re.compile(r"^\s*(?:-\s|[\w\"'./-]+\s*:|---)", re.M)),
-    "toml": ("application/toml", re.compile(r"^\s*(?:\[|[\w\"'.-]+\s*=)", re.M)),
+    "yaml": ("application/yaml", re.compile(r"^[ \t]*(?:-\s|[\w\"'./-]+[ \t]*:|---)", re.M)),
+    "yml": ("application/yaml", re.compile(r"^[ \t]*(?:-\s|[\w\"'./-]+[ \t]*:|---)", re.M)),
+    "toml": ("application/toml", re.compile(r"^[ \t]*(?:\[|[\w\"'.-]+[ \t]*=)", re.M)),
 }
 """Extension -> media type, and what must stand in the text for the name to be believed."""
 _PLAIN_NAMES = (".log", ".ini", ".conf", ".cfg", ".properties", ".txt", ".rst", ".org", ".adoc", ".asciidoc")

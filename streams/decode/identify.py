@@ -118,7 +118,8 @@ def _text(
     bom = bom_of(sample)
     guess = bom[0] if bom else without_bom(sample) or "latin-1"
     # The first look reads bytes as Latin-1: enough for tags and headers, which are ASCII in every encoding here.
-    first = probe(_decoded(sample, guess), whole=False, tail=_decoded(tail, guess), file_name=file_name)
+    short = size <= len(sample)
+    first = probe(_decoded(sample, guess), whole=short, tail=_decoded(tail, guess), file_name=file_name)
     if first.media_type in _OWN_ENCODING:
         if guess == "latin-1":
             return Identity(media_type=first.media_type, rule=first.rule)
@@ -131,7 +132,10 @@ def _text(
     data = head
     if not whole and size <= WHOLE_TEXT and head.lstrip()[:1] in (b"{", b"["):
         data, whole = path.read_bytes(), True
-    kind = probe(_decoded(data, found.name), whole=whole, tail=_decoded(tail, found.name), file_name=file_name)
+    if short and bom is None and sample.isascii() and guess == "latin-1" and b"\x1b" not in sample:
+        kind = first  # in every encoding that it can be, it reads the same
+    else:
+        kind = probe(_decoded(data, found.name), whole=whole, tail=_decoded(tail, found.name), file_name=file_name)
     warnings = list(found.warnings)
     if (
         found.name not in ("utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be", "iso-2022-kr")

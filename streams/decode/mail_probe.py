@@ -12,15 +12,17 @@ from streams.decode.kinds import TextKind, words
 
 LONGEST_HEADER = 1 << 17
 MAX_FIELDS = 1000
+_LONGEST_VALUE = 4000
 
 _FIELD = re.compile(r"([!-9;-~]{1,76})[ \t]*:(?:[ \t]*(.*))?$", re.DOTALL)
 _FROM_LINE = re.compile(
     r"From (?:\S+|\"[^\"]{1,200}\"\S*)(?: at \S+)?(?: via \S+| \S+)? {1,4}(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)?,? ?"
     r".{0,20}\b\d{1,2}:\d{2}(?::\d{2})?\b.{0,30}\b(?:19|20)\d{2}\b"
 )
+_ASCTIME = re.compile(r" [A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d (?:[A-Z]{3,4} )?\d{4}\s*$")
 _GIT_PATCH = re.compile(r"From [0-9a-f]{40} Mon Sep 17 00:00:00 2001")
 _DATE = re.compile(r"(?:[A-Za-z]{3},?\s+)?\d{1,2}[\s-]+[A-Za-z]{3}[a-z]*[\s-]+\d{2,4}\b|[A-Za-z]{3} [A-Za-z]{3} +\d")
-_ADDRESS = re.compile(r"[^\s@<>]+@[^\s@<>]+|<[^<>\s]*>|\S+ at \S+\.\S+")
+_ADDRESS = re.compile(r"[^\s@<>]{1,100}@[^\s@<>]|<[^<>\s]{0,200}>|\S{1,100} at \S{1,100}\.\S")
 _MEDIA_TYPE = re.compile(
     r"\s*(?:text|multipart|message|application|image|audio|video)/[\w.+-]+\s*(?:;|$)", re.IGNORECASE
 )
@@ -97,12 +99,13 @@ def mail(text: str, name: str) -> TextKind | None:
     lines = re.split(r"\r\n|\n|\r", start)
     if _GIT_PATCH.match(lines[0]):
         return None
-    envelope = bool(_FROM_LINE.match(lines[0]))
+    first = lines[0]
+    envelope = bool(_FROM_LINE.match(first[:1000]))
     if lines[0].rstrip().isdigit() and len(lines) > 1:
         lines = lines[1:]  # Apple Mail writes the length of the message first
     fields, ended = _fields(lines[1:] if envelope or lines[0].startswith(("From ", ">From ")) else lines)
     named = name.endswith(_MAIL_NAMES) or (name.endswith(_MBOX_NAMES) and envelope)
-    if not _is_message(fields, ended, named, envelope, name):
+    if not _is_message(fields, ended, named, first if envelope else "", name):
         return None
     content_type = fields.get("content-type", "")
     if _is_web_archive(fields, content_type, name):
@@ -122,8 +125,8 @@ def _fields(lines: list[str]) -> tuple[dict[str, str], bool]:
                 return fields, True
             continue
         if line[0] in " \t" and previous:
-            if len(fields[previous]) < 4000:
-                fields[previous] += " " + line.strip()
+            if len(fields[previous]) < _LONGEST_VALUE:
+                fields[previous] += " " + line.strip()[:_LONGEST_VALUE]
             continue
         match = _FIELD.match(line)
         if match is None:
@@ -133,22 +136,24 @@ def _fields(lines: list[str]) -> tuple[dict[str, str], bool]:
                 return fields, False
             continue
         previous = match[1].lower()
-        fields.setdefault(previous, match[2] or "")
+        fields.setdefault(previous, (match[2] or "")[:_LONGEST_VALUE])
     return fields, True
 
 
-def _is_message(fields: dict[str, str], ended: bool, named: bool, envelope: bool, name: str) -> bool:
+def _is_message(fields: dict[str, str], ended: bool, named: bool, envelope: str, name: str) -> bool:
     known, strong = fields.keys() & _KNOWN, fields.keys() & _STRONG
     http = fields.keys() & _HTTP
     addressed = any(_ADDRESS.search(fields[one]) for one in known & _ADDRESSES)
     dated = _DATE.search(fields.get("date", "")) is not None
     multipart = _MULTIPART.search(fields.get("content-type", "")) is not None
+    if not fields:
+        return _ASCTIME.search(envelope) is not None
     if named:
         return bool(known) and (ended or len(known) >= 3)
     if len(http) > len(strong) and not addressed:
         return False
     if envelope:
-        return bool(known - {"status", "sent", "lines", "keywords", "comments"}) or not fields
+        return bool(known - {"status", "sent", "lines", "keywords", "comments"})
     typed = _MEDIA_TYPE.match(fields.get("content-type", "")) is not None
     if typed and not http and (multipart or _TRANSFER.match(fields.get("content-transfer-encoding", ""))):
         return True  # a MIME entity by itself: a part that was saved, or a message without an author
@@ -163,7 +168,8 @@ def _is_message(fields: dict[str, str], ended: bool, named: bool, envelope: bool
         + ("subject" in known)
         + typed
     )
-    enough = 2 if strong or multipart or (typed and not http) else 4
+    both = addressed and "@" in fields.get("from", "") and "@" in fields.get("to", "")
+    enough = 2 if strong or multipart or (typed and not http) else 3 if both else 4
     return (
         len(known) >= 2
         and proofs >= enough

@@ -210,7 +210,18 @@ _SAME: dict[str, str] = {
     "application/x-sqlite3": "application/vnd.sqlite3",
 }
 _SAYS_NOTHING = frozenset({"application/octet-stream", "binary/octet-stream", "application/x-download", "*/*", ""})
-_WORD_FOR_TABLES = frozenset({"text/csv", "text/tab-separated-values"})
+_XML_BY_ANOTHER_NAME = frozenset(
+    {
+        "application/vnd.ms-spreadsheetml",
+        "application/vnd.ms-word2006ml",
+        "application/vnd.ms-wordml",
+        "application/x-java-jnlp-file",
+        "application/x-plist",
+        "application/xfdf",
+        "text/x-opml",
+    }
+)
+_TABLES = frozenset({"text/csv", "text/tab-separated-values"})
 
 
 def essence(content_type: str | None) -> str | None:
@@ -239,11 +250,11 @@ def agree(promise: str, found: str) -> bool:
     if _SAME.get(promise, promise) == _SAME.get(found, found):
         return True
     if _SAME.get(promise, promise) == "application/xml":
-        return found.endswith("+xml") or found == "application/xfdf"
+        return found.endswith(("+xml", "-flat-xml")) or found in _XML_BY_ANOTHER_NAME
     if promise == "text/plain":
         return (
             found in ("text/markdown", "text/vtt", "application/x-subrip")
-            or found in _WORD_FOR_TABLES
+            or found in _TABLES
             or (found.startswith("text/x-"))
         )
     return False

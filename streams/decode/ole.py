@@ -54,6 +54,26 @@ _BY_CLASS: dict[str, str] = {
 """Class of the root storage -> media type, where no stream says it; programs do not always write the class."""
 
 
+_REMAINS = tuple(
+    (name.encode("utf-16-le"), media_type)
+    for name, media_type in (
+        ("EncryptedPackage", "application/x-ooxml-encrypted"),
+        ("WordDocument", "application/msword"),
+        ("Workbook", "application/vnd.ms-excel"),
+        ("PowerPoint Document", "application/vnd.ms-powerpoint"),
+        ("__properties_version1.0", "application/vnd.ms-outlook"),
+        ("VisioDocument", "application/vnd.visio"),
+    )
+)
+_BEGINNINGS = (
+    (b"\xec\xa5\xc1\x00", "application/msword"),
+    (b"\x09\x08\x10\x00\x00\x06\x05\x00", "application/vnd.ms-excel"),
+    (b"\x09\x08\x08\x00\x00\x05\x05\x00", "application/vnd.ms-excel"),
+    (b"\x0f\x00\xe8\x03", "application/vnd.ms-powerpoint"),
+)
+"""How the main stream begins, which programs often write into the first sector."""
+
+
 class OleKind(msgspec.Struct, frozen=True, kw_only=True):
     """What a compound file is. `failure`: `encrypted`, `truncated` or `corrupt`, with `detail` for a person."""
 
@@ -76,7 +96,8 @@ def identify_ole(path: Path, size: int) -> OleKind:
         try:
             directory = _directory(file, size)
         except _DamagedError as error:
-            return OleKind(media_type="application/x-ole-storage", rule="ole", failure=error.damage, detail=str(error))
+            kind = _by_remains(file)
+            return OleKind(media_type=kind, rule="ole:remains", failure=error.damage, detail=str(error))
     lower = {name.lower() for name in _children_of_root(directory)}
     if "encryptedpackage" in lower:
         return OleKind(
@@ -101,6 +122,17 @@ def identify_ole(path: Path, size: int) -> OleKind:
         return OleKind(media_type=by_class, rule="ole:class")
     thumbnails = "catalog" in lower or any(name.startswith(("256_", "96_")) for name in lower)
     return OleKind(media_type="application/x-ole-storage", rule="ole:streams", thumbnails=thumbnails)
+
+
+def _by_remains(file: BinaryIO) -> str:
+    """What a compound file was whose directory is gone: by a name that is left, or how its first stream begins."""
+    file.seek(0)
+    data = file.read(1 << 20)
+    for name, media_type in _REMAINS:
+        if name in data:
+            return media_type
+    first = data[512:520]
+    return next((kind for begin, kind in _BEGINNINGS if first.startswith(begin)), "application/x-ole-storage")
 
 
 def _class_id(directory: bytes) -> str:

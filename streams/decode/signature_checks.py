@@ -184,7 +184,7 @@ def _is_lzma(head: bytes) -> bool:
     """The header of LZMA alone: usual properties, a dictionary of 2^n or 3*2^n bytes, a size that can be."""
     if len(head) < 18 or head[0] not in (0x5D, 0x5E, 0x6D, 0x5C, 0x2C) or head[13] != 0:
         return False
-    dictionary, size = struct.unpack_from("<IQ", head, 1)
+    dictionary, size = int.from_bytes(head[1:5], "little"), int.from_bytes(head[5:13], "little")
     odd = dictionary
     while odd and odd % 2 == 0:
         odd //= 2

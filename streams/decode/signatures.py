@@ -177,13 +177,17 @@ def _is_ascii_text(head: bytes) -> bool:
 def pdf_offset(data: bytes) -> int | None:
     """Where a PDF begins in the first bytes of a file: at 0, or after junk when objects follow; None when nowhere."""
     at = data.find(b"%PDF-", 0, PDF_SEARCH)
-    while at >= 0:
-        if at == 0:
-            return 0
-        if re.match(rb"%PDF-\d\.\d", data[at : at + 8]) and _PDF_OBJECT.search(data, at) and not _is_quoted(data, at):
+    objects = -1
+    while at > 0:
+        if objects < at:
+            found = _PDF_OBJECT.search(data, at)
+            if found is None:
+                return None
+            objects = found.start()
+        if re.match(rb"%PDF-\d\.\d", data[at : at + 8]) and not _is_quoted(data, at):
             return at
         at = data.find(b"%PDF-", at + 5, PDF_SEARCH)
-    return None
+    return 0 if at == 0 else None
 
 
 def pdf_without_header(head: bytes, tail: bytes) -> bool:

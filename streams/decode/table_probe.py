@@ -79,7 +79,7 @@ def _is_table(lines: list[str], delimiter: str) -> bool:
         return True
     if typed == 0:
         return width >= 4 and spaced <= 0.1 and same >= 4 and _mean(filled) <= 25
-    return (width >= 3 and spaced <= 0.5) or typed == width or (spaced <= 0.1 and same >= 4)
+    return (width >= 3 and spaced <= 0.5) or typed == width or (spaced <= 0.1 and same >= 3)
 
 
 def _is_typed(cells: list[str]) -> bool:

@@ -49,10 +49,13 @@ def probe(text: str, *, whole: bool, tail: str, file_name: str) -> TextKind:
         return TextKind("text/markdown", "name:markdown")
     if kind := by_name(start, name):
         return kind
-    if kind := late_html(start, tail, name) or by_lines(start):
+    if kind := late_html(start, tail, name):
         return kind
-    if is_named_plain(name) and not name.endswith(".txt"):
-        return TextKind("text/plain", "name:plain")
+    if is_named_plain(name):
+        if not name.endswith(".txt"):
+            return TextKind("text/plain", "name:plain")
+    elif kind := by_lines(start):
+        return kind
     return table(text, name) or TextKind("text/plain", "text")
 
 

@@ -22,6 +22,7 @@ _COMMENTS_BEHIND = re.compile(r"(?:\s|<!--(?:(?!-->).){0,4000}-->)+$", re.DOTALL
 _MARKDOWN_NAMES = (".md", ".markdown", ".mkd", ".mdown", ".mdwn")
 _HTML_NAMES = (".htm", ".html", ".xhtml", ".xht", ".shtml")
 _LONGEST_PROLOG = 1 << 18
+_LONGEST_NAME = 200
 
 _XHTML = "http://www.w3.org/1999/xhtml"
 _BY_NAMESPACE: dict[tuple[str, str], str] = {
@@ -72,7 +73,8 @@ _BY_ROOT: dict[str, str] = {
 _DOCBOOK_ROOTS = words("article book chapter set refentry part section appendix bookinfo para sect1")
 _DITA_ROOTS = frozenset(["topic", "concept", "task", "reference", "map", "bookmap", "dita"])
 
-_SPACE = " \t\r\n\f"
+_MAX_PROLOG_ITEMS = 200
+_SPACES = re.compile(r"[ \t\r\n\f\ufeff]*")
 _NAME = re.compile(r"[A-Za-z_À-￿][\w:.À-￿-]*")
 _ATTRIBUTE = re.compile(r"""([\w:.-]{1,100})\s*=\s*(?:"([^"<]{0,2000})"|'([^'<]{0,2000})')""")
 _ANY_HTML = re.compile(r"<(/?)([a-z][a-z0-9]*)\b[^<>]{0,2000}>", re.IGNORECASE)
@@ -90,13 +92,13 @@ def markup(start: str, tail: str, name: str) -> TextKind | None:
     declared = start.startswith("<?xml")
     doctype, at = _prolog(start)
     root = _NAME.match(start, at + 1) if start[at : at + 1] == "<" else None
-    first = root[0] if root else ""
+    first = root[0] if root and len(root[0]) <= _LONGEST_NAME else ""
     prefix, _, local = first.rpartition(":")
     local = local.lower()
     if doctype is not None and (doctype.split() or [""])[0].lower() == "html":
         strict = declared and ("xhtml" in doctype.lower() or _XHTML in start[at : at + 2000])
         return TextKind("application/xhtml+xml", "text:xhtml_root") if strict else TextKind("text/html", "text:html")
-    attributes = _attributes(start, root.end()) if root else {}
+    attributes = _attributes(start, root.end()) if root and first else {}
     namespace = attributes.get(f"xmlns:{prefix}" if prefix else "xmlns", "")
     if local == "html":
         strict = declared and (namespace == _XHTML or (not namespace and doctype is not None))
@@ -104,7 +106,7 @@ def markup(start: str, tail: str, name: str) -> TextKind | None:
     if first and (found := _by_root(local, namespace, doctype or "", attributes, start[: at + 4000], declared)):
         return TextKind(found, "text:xml_root")
     bare = local in HTML_TAGS and not prefix and not namespace
-    if bare and (local in _SURE_TAGS - {"table", "title", "link"} or doctype is not None) and is_html_fragment(start):
+    if bare and (local in _SURE_TAGS - {"table", "title"} or doctype is not None) and is_html_fragment(start):
         return TextKind("text/html", "text:html_fragment")
     if declared:
         return TextKind("application/xml", "text:xml_declaration")
@@ -148,11 +150,10 @@ def is_html_fragment(start: str) -> bool:
 def _prolog(text: str) -> tuple[str | None, int]:
     """The inside of the DOCTYPE, if there is one, and where the root element begins."""
     doctype: str | None = None
-    at, end = 0, min(len(text), _LONGEST_PROLOG)
-    while at < end:
-        if text[at] in _SPACE or text[at] == "\ufeff":
-            at += 1
-        elif text.startswith("<?", at):
+    at = 0
+    for _ in range(_MAX_PROLOG_ITEMS):
+        at = _SPACES.match(text, at).end()  # type: ignore[union-attr] # it matches nothing, too
+        if text.startswith("<?", at):
             at = _after(text, "?>", at, ">")
         elif text.startswith("<!--", at):
             at = _after(text, "-->", at, ">")

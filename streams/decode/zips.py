@@ -315,8 +315,16 @@ def _iwork(file: BinaryIO, members: dict[str, Member], names: set[str]) -> str |
                 return media_type
     if any(name.startswith(("index/slide", "index/masterslide", "index/templateslide")) for name in names):
         return "application/vnd.apple.keynote"
+    begin = b""
     if "index/document.iwa" in members:
         begin = (read_member(file, members["index/document.iwa"]) or b"")[:64]
+    elif "index.zip" in members:
+        inner = read_member(file, members["index.zip"]) or b""
+        if b"Index/MasterSlide" in inner or b"Index/TemplateSlide" in inner or b"Index/Slide" in inner:
+            return "application/vnd.apple.keynote"
+        at = inner.find(b"Index/Document.iwa")
+        begin = inner[at : at + 128] if at >= 0 else b""
+    if begin:
         # A block of Snappy, in which the first message of the archive says its type: 10000 is a Pages document.
         if b"\x08\x90\x4e" in begin:
             return "application/vnd.apple.pages"
@@ -374,12 +382,13 @@ def _local_members(file: BinaryIO) -> tuple[dict[str, Member], set[str], bool]:
         if at < 0 or at + 30 > len(head):
             break
         flags, method = struct.unpack_from("<HH", head, at + 6)
-        compressed, _, length = struct.unpack_from("<IIH", head, at + 18)
+        compressed, _, length, extra = struct.unpack_from("<IIHH", head, at + 18)
         name = _name(head[at + 30 : at + 30 + length], flags)
         lower = _key(name)
         if deciding := _deciding(lower):
             names.add(deciding)
             # Written to a stream, the size stands behind the data, which ends itself when it is deflated.
             members.setdefault(lower, Member(name, method, bool(flags & 1), compressed or MAX_MEMBER, at))
-        at += 30 + length
+        # Over the data, where its size is known: another ZIP may stand in it.
+        at += 30 + length + (extra + compressed if not flags & 8 else 0)
     return members, names, _END in head
