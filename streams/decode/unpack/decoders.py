@@ -16,7 +16,6 @@ from typing import Any, BinaryIO, Protocol
 
 import bcj
 import inflate64
-import pyppmd
 
 from streams.decode.unpack.model import MemberError
 
@@ -49,8 +48,8 @@ class Bounded(Protocol):
 
 
 def read(file: BinaryIO, start: int, size: int) -> Iterator[bytes]:
-    """`size` bytes of a file from `start`, or as many as there are."""
-    while size > 0:
+    """`size` bytes of a file from `start`, or as many as there are: none beyond what a system can address."""
+    while size > 0 and start < 1 << 62:
         file.seek(start)
         piece = file.read(min(size, PIECE))
         if not piece:
@@ -201,36 +200,10 @@ def lzma2_filter(properties: bytes) -> dict[str, Any]:
     return {"id": lzma.FILTER_LZMA2, "dict_size": size}
 
 
-def ppmd7(pieces: Pieces, properties: bytes, size: int) -> Iterator[bytes]:
-    """PPMd variant H, as 7z has it."""
-    if len(properties) not in (5, 7):
-        raise MemberError("corrupt", "Its parameters of PPMd are damaged.")
-    order, memory = struct.unpack("<BI", properties[:5])
-    if not (2 <= order <= 64 and memory >= 1 << 11):
-        raise MemberError("corrupt", "Its parameters of PPMd are damaged.")
-    if memory > MAX_DICTIONARY:
-        raise MemberError("too_large", f"It needs {memory} bytes for its model; {MAX_DICTIONARY} are allowed.")
-    decoder = pyppmd.Ppmd7Decoder(order, memory)
-    left = size
-    source = iter(pieces)
-    extra = 0
-    while left > 0:
-        data = b""
-        if decoder.needs_input:
-            data = next(source, b"")
-            if not data:  # the coder looks a byte ahead
-                extra += 1
-                data = b"\0"
-        if extra > 4:
-            raise MemberError("truncated", "The compressed data end too early.")
-        out: bytes = _call(decoder.decode, data, min(left, PIECE))
-        left -= len(out)
-        if out:
-            yield out
-
-
 def branch_filter(pieces: Pieces, kind: str, size: int) -> Iterator[bytes]:
     """Turns absolute branch targets of machine code back into relative ones (BCJ); `size`: of all of it."""
+    if size >= 1 << 62:
+        raise MemberError("corrupt", f"It claims to have {size} bytes.")
     decoder = getattr(bcj, kind)(size)
     for piece in pieces:
         out = _call(decoder.decode, piece)

@@ -28,7 +28,7 @@ from streams.decode.unpack.sevenzip_header import (
 _FOLDERS_TOO = 5
 """Entries for each member that is allowed: folders and links are entries as well."""
 _AES = b"\x06\xf1\x07\x01"
-_COPY, _DELTA, _LZMA, _LZMA2, _PPMD = b"\x00", b"\x03", b"\x03\x01\x01", b"\x21", b"\x03\x04\x01"
+_COPY, _DELTA, _LZMA, _LZMA2 = b"\x00", b"\x03", b"\x03\x01\x01", b"\x21"
 _BRANCHES = {
     b"\x03\x03\x01\x03": "BCJDecoder",
     b"\x03\x03\x02\x05": "PPCDecoder",
@@ -44,6 +44,8 @@ _BRANCHES = {
     b"\x09": "SparcDecoder",
 }
 """Filters for machine code, by their old and their new numbers."""
+_UNREAD = {b"\x03\x04\x01": "PPMd", b"\x04\xf7\x11\x02": "Brotli", b"\x04\xf7\x11\x04": "LZ4"}
+"""Methods by name that are not read. PPMd: its library for Python destroys the heap when the data are damaged."""
 _UNIX_MODE = 0x8000
 _REPARSE_POINT = 0x400
 
@@ -195,8 +197,6 @@ def _step(pieces: Iterator[bytes], coder: Coder, filters: list[Coder]) -> Iterat
         return pieces
     if method in (_LZMA, _LZMA2):
         return decoders.raw_lzma(pieces, [_filter(one) for one in reversed(filters)], coder.size)
-    if method == _PPMD:
-        return decoders.ppmd7(pieces, coder.properties, coder.size)
     if method in _BRANCHES:
         return decoders.branch_filter(pieces, _BRANCHES[method], coder.size)
     if method == b"\x04\x01\x08":
@@ -207,7 +207,8 @@ def _step(pieces: Iterator[bytes], coder: Coder, filters: list[Coder]) -> Iterat
         return decoders.bunzip2(pieces)
     if method == b"\x04\xf7\x11\x01":
         return decoders.unzstd(pieces)
-    raise MemberError("unsupported_format", f"It is packed by method {method.hex()}, which can't be read.")
+    name = _UNREAD.get(method) or f"method {method.hex()}"
+    raise MemberError("unsupported_format", f"It is packed by {name}, which can't be read.")
 
 
 def _filter(coder: Coder) -> dict[str, Any]:

@@ -81,8 +81,7 @@ def read_directory(file: BinaryIO, size: int, most: int) -> Directory:
 
 def data_offset(file: BinaryIO, entry: Entry) -> int | None:
     """Where the bytes of a member begin; None when no local header stands where the directory says."""
-    file.seek(entry.offset)
-    fixed = file.read(30)
+    fixed = _at(file, entry.offset, 30)
     if len(fixed) < 30 or fixed[:4] != LOCAL:
         return None
     name_length, extra_length = struct.unpack_from("<HH", fixed, 26)
@@ -90,8 +89,15 @@ def data_offset(file: BinaryIO, entry: Entry) -> int | None:
 
 
 def _is_local(file: BinaryIO, offset: int) -> bool:
+    return _at(file, offset, 4) == LOCAL
+
+
+def _at(file: BinaryIO, offset: int, count: int) -> bytes:
+    """Bytes of the file; none where an offset of 64 bits leads beyond what a system can address."""
+    if offset >= 1 << 62:
+        return b""
     file.seek(offset)
-    return file.read(4) == LOCAL
+    return file.read(count)
 
 
 def _central(file: BinaryIO, size: int, most: int) -> tuple[list[Entry], bool]:
@@ -152,8 +158,7 @@ def _end_record(file: BinaryIO, size: int) -> tuple[int, int, int, int]:
 
 
 def _has_entry(file: BinaryIO, at: int) -> bool:
-    file.seek(at)
-    return file.read(4) in (_ENTRY, _END, _END64)
+    return _at(file, at, 4) in (_ENTRY, _END, _END64)
 
 
 def _end_in(tail: bytes) -> int | None:

@@ -72,7 +72,6 @@ COPY, LZMA2 = b"\x01\0", b"\x21\x21\x01"
         [{"id": py7zr.FILTER_DEFLATE}],
         [{"id": FILTER_DEFLATE64}],
         [{"id": py7zr.FILTER_ZSTD, "level": 3}],
-        [{"id": py7zr.FILTER_PPMD, "order": 6, "mem": 24}],
         [{"id": py7zr.FILTER_COPY}],
     ],
     ids=lambda filters: "+".join(hex(one["id"]) for one in filters or []),
@@ -84,9 +83,15 @@ def test_each_method_is_read(tmp_path: Path, filters: list[dict[str, Any]] | Non
     assert all(m.modified_at is None or m.modified_at.tzinfo for m in unpacked.members)
 
 
-def test_an_unknown_method_is_said_so(tmp_path: Path) -> None:
-    data = seven({"a.txt": TEXT}, filters=[{"id": py7zr.FILTER_BROTLI, "level": 1}])
-    assert codes(opened(tmp_path, data, SEVEN)) == {"a.txt": "unsupported_format"}
+@pytest.mark.parametrize(
+    ("one", "name"),
+    [({"id": py7zr.FILTER_BROTLI, "level": 1}, "Brotli"), ({"id": py7zr.FILTER_PPMD, "order": 6, "mem": 24}, "PPMd")],
+)
+def test_a_method_that_is_not_read_is_named(tmp_path: Path, one: dict[str, Any], name: str) -> None:
+    unpacked = opened(tmp_path, seven({"a.txt": TEXT}, filters=[one]), SEVEN)
+    assert codes(unpacked) == {"a.txt": "unsupported_format"}
+    assert unpacked.members[0].failure is not None
+    assert name in unpacked.members[0].failure.message
 
 
 def test_encrypted_members_fail(tmp_path: Path) -> None:
@@ -150,6 +155,14 @@ def test_links_and_folders_are_no_members(tmp_path: Path) -> None:
     unpacked = opened(tmp_path, framed(header, b"a.txt!file"), SEVEN)
     assert contents(tmp_path, unpacked) == {"a.txt": b"file"}
     assert unpacked.warnings == ["links_left_out"]
+
+
+@pytest.mark.parametrize("coder", [COPY, b"\x04\x03\x03\x01\x03"])
+def test_positions_and_sizes_beyond_any_file(tmp_path: Path, coder: bytes) -> None:
+    huge = number((1 << 64) - 1)
+    header = b"\1\4\x06" + huge + number(1) + b"\x09" + huge + b"\0"
+    header += b"\x07\x0b" + number(1) + b"\0" + number(1) + coder + b"\x0c" + huge + b"\0\0" + files("a") + b"\0"
+    assert list(codes(opened(tmp_path, framed(header), SEVEN))) == ["a"]
 
 
 def test_branched_coders_are_said_so(tmp_path: Path) -> None:

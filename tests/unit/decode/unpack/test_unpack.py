@@ -224,7 +224,7 @@ with tempfile.TemporaryDirectory() as folder:
     unpacked = unpack(Path(sys.argv[1]), sys.argv[2], Path(folder), Limits())
 print((peak() - before) // 1024, time.process_time() - began, unpacked.failure and unpacked.failure.code)
 """
-"""Growth of the peak in MB (`ru_maxrss` would be no use: a child begins with its parent's), seconds of work, outcome."""
+"""Growth of the peak in MB (`ru_maxrss` begins with the parent's), seconds of work, outcome."""
 
 
 def big_dictionary() -> bytes:

@@ -123,6 +123,14 @@ def test_damage_costs_one_member(tmp_path: Path) -> None:
     assert contents(tmp_path, unpacked) == {"good.txt": TEXT}
 
 
+def test_an_offset_beyond_any_file_costs_one_member(tmp_path: Path) -> None:
+    data = zip_of(Part(name=b"good.txt", data=TEXT), Part(name=b"far.txt", data=TEXT, zip64=True))
+    at = data.rindex(struct.pack("<QQ", len(TEXT), len(TEXT)))
+    unpacked = opened(tmp_path, data[: at + 16] + b"\xff" * 8 + data[at + 24 :], ZIP)
+    assert codes(unpacked) == {"far.txt": "corrupt"}
+    assert contents(tmp_path, unpacked) == {"good.txt": TEXT}
+
+
 def test_sizes_that_lie_are_not_believed(tmp_path: Path) -> None:
     parts = (
         Part(name=b"small.txt", data=TEXT, method=8, packed=deflated(TEXT), size=3),
