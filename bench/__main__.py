@@ -10,6 +10,7 @@ import signal
 import sys
 import tempfile
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +25,11 @@ BENCHMARKS = {
     "unchanged": "a second run over 5,000 unchanged files",
     "replay": "everything once more with nothing changed, from the ledger and from decode",
     "stages": "each stage alone over a prepared topic, and how soon work goes on after a kill",
+    "encodings": "labelled files of the folders named after it, beside chardet and charset-normalizer",
     "restore": "states of the ledger read from `versions`: seconds and memory",
 }
 """In the order of running: `unchanged` and `replay` find what `memory` has filled."""
+WITHOUT_LOG = frozenset({"encodings"})
 
 
 def main() -> int:
@@ -48,7 +51,11 @@ def main() -> int:
     parser.add_argument("--states", type=int, default=100_000, help="restore: how many states (default: 100000)")
     parser.add_argument("--work", type=Path, help="where to work; it is kept, and what is there is used again")
     args = parser.parse_args()
+    args.folders = [Path(name) for name in args.names if name not in BENCHMARKS and Path(name).is_dir()]
+    args.names = [name for name in args.names if name in BENCHMARKS or not Path(name).is_dir()]
     unknown = [name for name in args.names if name not in BENCHMARKS]
+    if bool(args.folders) != ("encodings" in args.names):
+        parser.error("encodings, and nothing else, needs folders of files that are labelled by their names")
     if unknown:
         parser.error(f"no benchmark is called {', '.join(unknown)}; there are: {', '.join(BENCHMARKS)}")
     work = args.work.absolute() if args.work else Path(tempfile.mkdtemp(prefix="canonry-bench."))
@@ -58,12 +65,12 @@ def main() -> int:
     about = machine()
     print(f"{about['cpus']} CPUs ({about['cpu']}), load {about['load'][0]:.1f}, Python {about['python']}", flush=True)
     try:
-        for name in [name for name in BENCHMARKS if not args.names or name in args.names]:
+        for name in [name for name in BENCHMARKS if (name in args.names if args.names else name not in WITHOUT_LOG)]:
             started = time.monotonic()
             module: Any = importlib.import_module(f"bench.{name.replace('-', '_')}")
             shared = "files" if name in ("memory", "unchanged", "replay") else name
-            with World(work / shared) as world:
-                result: Result = module.measure(world, args)
+            with nullcontext(work) if name in WITHOUT_LOG else World(work / shared) as where:
+                result: Result = module.measure(where, args)
             result.seconds = time.monotonic() - started
             results.append(result)
             show(result)

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from streams.decode.escapes import escaped
-from streams.decode.judge import Reading, judge
+from streams.decode.judge import READINGS, Reading, judge
 from streams.decode.labels import codec_of, resolve
 from streams.decode.opinions import second_opinions
 from streams.decode.survey import Survey, count_errors, survey
@@ -166,7 +166,8 @@ def _detect(path: Path, size: int, sample: bytes, warnings: list[str]) -> Encodi
     evidence = len(sample) - len(sample.translate(None, _HIGH))
     readings = judge(sample)
     if not readings or _confidence(readings[0], _rivals(readings), evidence) < SURE:
-        readings = judge(sample, second_opinions(sample))
+        others = [name for name in second_opinions(sample) if name not in READINGS]
+        readings = judge(sample, others) if others else readings
     readings = _that_fit(path, size, readings)
     if not readings:
         return Encoding(

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from streams.decode.letters import LETTERS
-from streams.decode.vocabulary import characters as common_characters
+from streams.decode.vocabulary import is_usual
 
 _JAPANESE = re.compile(rb"\x1b(?:\$[@B]|\$\(D)(?:[\x21-\x7e]{2})+\x1b(?:\([BJ]|\$)|\x1b\(I[\x21-\x5f]+\x1b\(")
 _KOREAN = re.compile(rb"\x1b\$\)C")
@@ -67,15 +66,7 @@ def _is_utf7(sample: bytes) -> bool:
         characters += text
     odd = [character for character in characters if character > "\x7f"]
     kinds = {_script(character) for character in odd if character.isalpha()}
-    return len(odd) >= 3 and len(kinds) <= 2 and all(_is_usual(character) for character in odd)
-
-
-def _is_usual(character: str) -> bool:
-    if any(character.lower() in letters for letters in LETTERS.values()):
-        return True
-    if unicodedata.category(character)[0] == "P" or "\u3040" <= character <= "\u30ff":
-        return True
-    return any(common_characters(language).get(character, 0.0) >= 0.5 for language in ("zh", "ja", "ko"))
+    return len(odd) >= 3 and len(kinds) <= 2 and all(is_usual(character) for character in odd)
 
 
 def _script(character: str) -> str:

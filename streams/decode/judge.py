@@ -43,7 +43,7 @@ _BETWEEN_LETTERS = re.compile(r"(?<=[^\W\d_])[“”„«»–—…•§©®™
 _ONE_LETTER = frozenset("àáâåèéêìíîòóôöùúýæавикосуяієжйѝџаеηοы")
 """Letters beyond ASCII that are words by themselves; the lists have the others, too."""
 _LETTER_OF_A_NUMBER = re.compile(r"(?<!\w)[^\W\d_](?=\s?\d)|(?<=\d)[^\W\d_](?!\w)")
-_MAX_WORDS = 400
+_MAX_WORDS = 120
 _COMMAS = {ord("ş"): "ș", ord("ţ"): "ț"}  # what old encodings have for the letters of Romanian
 
 KNOWN_MARKED = 3.0
@@ -185,6 +185,8 @@ def _known(words: list[str], language: str) -> float:
         return UNLISTED
     if language == "ro":
         words = [word.translate(_COMMAS) for word in words]
+    elif language == "tr":
+        words = [word.replace("i\u0307", "i") for word in words]
     return sum(_listed(word, language) for word in words) / len(words)
 
 
@@ -199,7 +201,7 @@ def _score_alphabet(counts: dict[str, int], language: str) -> float:
     letters = _letters(language)
     total = 0.0
     for character, count in counts.items():
-        weight = letters.get(character.lower())
+        weight = letters.get(character) or letters.get(character.lower())
         if weight is not None:
             total += count * (weight if character.islower() or not character.isupper() else weight * 0.8)
         elif character in _PUNCTUATION:

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import gzip
 import math
+import unicodedata
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterator
 from functools import cache
+from itertools import chain
 
+from streams.decode.letters import LETTERS
+
+LISTED = (
+    *("en", "de", "fr", "es", "pt", "it", "nl", "sv", "da", "nb", "fi", "ca", "is"),
+    *("pl", "cs", "hu", "sk", "sl", "sh", "ro", "lt", "lv", "tr", "vi"),
+    *("ru", "uk", "bg", "mk", "el", "he", "ar", "fa"),
+)
+"""Languages with word lists whose words stand apart."""
 _NO_LIST = frozenset({"be", "et", "sr", "th", "eo", "ga", "mt"})
 
 
@@ -34,7 +44,7 @@ def _hashes(language: str) -> array[int]:
     """A sorted array of hashes: 8 bytes a word, where a set of strings takes 100."""
     if language in _NO_LIST:
         return array("q")
-    return array("q", sorted(hash(word) for _, words in _buckets(language) for word in words))
+    return array("q", sorted(chain.from_iterable(map(hash, words) for _, words in _buckets(language))))
 
 
 def has_words(language: str) -> bool:
@@ -45,7 +55,7 @@ def has_words(language: str) -> bool:
 def is_word(word: str, language: str) -> bool:
     """Whether a lower-case word is used more than about once in a million words of the language."""
     known = _hashes(language)
-    key = hash(word)
+    key = hash(word.replace("ß", "ss") if language == "de" else word)  # as in the list
     position = bisect_left(known, key)
     return position < len(known) and known[position] == key
 
@@ -64,6 +74,20 @@ def characters(language: str) -> dict[str, float]:
 
 
 @cache
+def _alphabets() -> frozenset[str]:
+    return frozenset(c for letters in LETTERS.values() for letter in letters for c in (letter, letter.upper()))
+
+
+def is_usual(character: str) -> bool:
+    """Whether a character beyond ASCII is a letter of a language that is known here, a usual ideograph, or a mark."""
+    if character in _alphabets() or "\u3040" <= character <= "\u30ff" or "\uff01" <= character <= "\uff5e":
+        return True
+    if unicodedata.category(character)[0] in "PSZ":
+        return character < "\u2500" or "\u3000" <= character <= "\u303f"
+    return any(characters(language).get(character, 0.0) >= 0.2 for language in ("zh", "ja", "ko"))
+
+
+@cache
 def _simplified_map() -> dict[int, str]:
     import msgpack
     from wordfreq.util import data_path
@@ -79,4 +103,4 @@ def simplified(text: str) -> str:
     return text.translate(_simplified_map())
 
 
-__all__ = ["characters", "has_words", "is_word", "simplified"]
+__all__ = ["LISTED", "characters", "has_words", "is_usual", "is_word", "simplified"]

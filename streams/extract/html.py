@@ -6,10 +6,10 @@ import re
 
 from selectolax.lexbor import LexborHTMLParser
 
-from streams.decode.encoding import read_text
 from streams.extract.html_meta import PageMeta, page_meta
 from streams.extract.html_walk import Walk, Walker
 from streams.extract.outcome import Draft, Request
+from streams.extract.text import source_text
 from streams.records import BlockKind, Dropped
 
 MAX_DEPTH = 500
@@ -58,10 +58,7 @@ _NEEDS_SCRIPT = re.compile(
 
 def extract(request: Request) -> Draft:
     """The blocks, tables and metadata of a page. Errors: none of its own; every text parses as HTML."""
-    text, errors = read_text(request.path, request.detection.encoding or "windows-1252")
-    warnings = list(request.detection.warnings)
-    if errors and "invalid_bytes" not in warnings:
-        warnings.append("invalid_bytes")
+    text, warnings, done = source_text(request, "windows-1252")
     if request.detection.media_type == "application/xhtml+xml":
         text = _as_html(text)
     walk, meta, flattened = parse(text)
@@ -80,7 +77,7 @@ def extract(request: Request) -> Draft:
         created=meta.created,
         modified=meta.modified,
         language=meta.language,
-        metadata=meta.metadata,
+        metadata=meta.metadata | done,
         warnings=list(dict.fromkeys(warnings)),
         dropped=[Dropped(what=what, count=count) for what, count in sorted(walk.dropped.items()) if count],
     )

@@ -10,10 +10,9 @@ import yaml
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from streams.decode.encoding import read_text
 from streams.extract.html import parse
 from streams.extract.outcome import Draft, Request
-from streams.extract.text import paragraphs
+from streams.extract.text import paragraphs, source_text
 from streams.records import Block, BlockKind, BlockSource, Cell, Dropped, Link, Table
 
 MAX_FRONT_MATTER = 64 * 1024
@@ -26,10 +25,7 @@ _BLANK = re.compile(r"\s*<br\s*/?>\s*", re.IGNORECASE)
 
 def extract(request: Request) -> Draft:
     """The blocks of a Markdown text. Errors: none of its own; every text is Markdown."""
-    text, errors = read_text(request.path, request.detection.encoding or "utf-8")
-    warnings = list(request.detection.warnings)
-    if errors and "invalid_bytes" not in warnings:
-        warnings.append("invalid_bytes")
+    text, warnings, done = source_text(request, "utf-8")
     text, fields, readable = _front_matter(text)
     short = len(text) <= MAX_CHARS
     if not readable:
@@ -51,7 +47,7 @@ def extract(request: Request) -> Draft:
         created=_first(fields.pop("date", None) or fields.pop("created", None)),
         modified=_first(fields.pop("updated", None) or fields.pop("modified", None) or fields.pop("lastmod", None)),
         language=_first(fields.pop("lang", None) or fields.pop("language", None)),
-        metadata={key: value if isinstance(value, str) else ", ".join(value) for key, value in fields.items()},
+        metadata={k: v if isinstance(v, str) else ", ".join(v) for k, v in fields.items()} | done,
         warnings=list(dict.fromkeys(warnings + sorted(reader.warnings))),
         dropped=[Dropped(what=what, count=count) for what, count in sorted(reader.dropped.items()) if count],
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from streams.decode.encoding import read_text
+from streams.decode.repair import repair
 from streams.extract.outcome import Draft, Request
 from streams.records import Block, BlockKind, BlockSource, Page
 
@@ -15,10 +16,7 @@ MAX_HEADING = 120
 
 def extract(request: Request) -> Draft:
     """The paragraphs of a text. Errors: none of its own; characters that can't be decoded are a warning."""
-    text, errors = read_text(request.path, request.detection.encoding or "utf-8")
-    warnings = list(request.detection.warnings)
-    if errors and "invalid_bytes" not in warnings:
-        warnings.append("invalid_bytes")
+    text, warnings, metadata = source_text(request, "utf-8")
     parts = text.rstrip("\f\x1a\n ").split("\f")
     paged = len(parts) > 1
     blocks: list[Block] = []
@@ -27,7 +25,28 @@ def extract(request: Request) -> Draft:
         blocks += paragraphs(part, number if paged else None)
         if paged:
             pages.append(Page(number=number, width=0, height=0, characters=len(part), source=BlockSource.TEXT_LAYER))
-    return Draft(blocks=blocks, pages=pages, page_count=len(parts) if paged else None, warnings=warnings)
+    return Draft(
+        blocks=blocks, pages=pages, page_count=len(parts) if paged else None, metadata=metadata, warnings=warnings
+    )
+
+
+def source_text(request: Request, default: str) -> tuple[str, list[str], dict[str, str]]:
+    """The text of a file, the warnings about its bytes, and what was done to it, for the metadata.
+
+    Args:
+        default: the encoding, where none was found.
+
+    Text that was decoded wrongly before it came here is turned back: `mojibake_repaired` among the warnings, and
+    `misread_as`, the encodings it had been taken for, the last time first.
+    """
+    text, errors = read_text(request.path, request.detection.encoding or default)
+    warnings = list(request.detection.warnings)
+    if errors and "invalid_bytes" not in warnings:
+        warnings.append("invalid_bytes")
+    repaired = repair(text)
+    if not repaired.misread_as:
+        return text, warnings, {}
+    return repaired.text, [*warnings, "mojibake_repaired"], {"misread_as": ", ".join(repaired.misread_as)}
 
 
 def paragraphs(text: str, page: int | None) -> list[Block]:
