@@ -30,6 +30,7 @@ _OWN_ENCODING = frozenset({"message/rfc822", "application/mbox", "multipart/rela
 """Formats that say the encoding of each part inside: one for the whole file would be wrong."""
 _MARKUP = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:<!doctype\s+html\b|<html[\s>]|<\?xml\s)", re.IGNORECASE)
 """What stands at the beginning of markup only, whatever follows."""
+_HEADER_END = re.compile(rb"\n\r?\n|\r\r")
 _UTF = ("utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be")
 
 
@@ -80,7 +81,8 @@ def identify(path: Path, size: int, *, file_name: str, http_content_type: str | 
 
 def _mail(head: bytes, file_name: str) -> Identity | None:
     """Mail by its header alone: what follows may be binary, or a PDF that is not packed."""
-    if bom_of(head) or b"\0" in head[:256]:
+    header = _HEADER_END.split(head[:LONGEST_HEADER].lstrip(), maxsplit=1)[0]
+    if bom_of(head) or b"\0" in header:
         return None
     kind = mail(head[:LONGEST_HEADER].decode("latin-1"), file_name.lower())
     return Identity(media_type=kind.media_type, rule=kind.rule) if kind else None

@@ -131,8 +131,10 @@ def _fields(lines: list[str]) -> tuple[dict[str, str], bool]:
         match = _FIELD.match(line)
         if match is None:
             # A line that fits no rule is tolerated among many that do: gateways and people break headers.
+            if not fields:
+                return fields, False
             odd += 1
-            if odd > 1 + len(fields) // 4 or (not fields and odd > 1):
+            if odd > 1 + len(fields) // 4:
                 return fields, False
             continue
         previous = match[1].lower()

@@ -70,7 +70,7 @@ def _media_container(head: bytes) -> str | None:
         return "video/webm" if b"webm" in head[:64] else "video/x-matroska"
     if head[:4] == b"OggS":
         return next((kind for mark, kind in _OGG if mark in head[:512]), "application/ogg")
-    if head[:3] in (b"FWS", b"CWS", b"ZWS") and len(head) > 8 and 0 < head[3] < 60:
+    if head[:3] in (b"FWS", b"CWS", b"ZWS") and len(head) > 8 and 0 < head[3] < 60 and 0 in head[4:32]:
         return "application/vnd.adobe.flash.movie"
     return None
 
@@ -220,7 +220,7 @@ def _document(head: bytes) -> str | None:
 
 def _is_old_excel(head: bytes) -> bool:
     """A BOF record without a compound file around it ([MS-XLS] 2.4.21 and its forerunners BIFF2 to BIFF8)."""
-    if len(head) < 10:
+    if len(head) < 8:
         return False
     kind, length, _, content = struct.unpack_from("<HHHH", head)
     lengths = {0x0009: (4,), 0x0209: (6,), 0x0409: (6,), 0x0809: (8, 16)}

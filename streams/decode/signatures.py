@@ -145,7 +145,7 @@ _PREFIXES: dict[bytes, str] = {
 }
 _LENGTHS = sorted({len(prefix) for prefix in _PREFIXES}, reverse=True)
 
-_FIRST_OBJECT = re.compile(rb"%[^\r\n]{0,40}[\r\n]+(?:%[^\r\n]{0,200}[\r\n]+)?\s*\d{1,10} \d{1,5} obj\b")
+_FIRST_OBJECT = re.compile(rb"\s{0,1000}(?:%[^\r\n]{0,200}[\r\n]+\s*){0,3}\d{1,10} \d{1,5} obj\b")
 _PDF_END = re.compile(rb"startxref\s+\d+\s+%%EOF")
 _PDF_OBJECT = re.compile(rb"(?<!\d)\d{1,10}\s+\d{1,5}\s+obj\b|startxref|%%EOF|\bendobj\b")
 _PRINTABLE = bytes(range(32, 127)) + b"\t\n\r\f"

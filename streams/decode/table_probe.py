@@ -74,7 +74,8 @@ def _is_table(lines: list[str], delimiter: str) -> bool:
     quoted = sum(1 for line in lines if line.count('"') >= 2 * (width - 1)) >= 0.8 * len(lines)
     typed = sum(_is_typed([row[column] for row in body[1:]]) for column in range(width))
     if delimiter == "\t":
-        return same >= 3 or typed > 0
+        aligned = any(not any(row[column].strip() for row in body) for column in range(1, width - 1))
+        return typed > 0 or (same >= 3 and not aligned)
     if quoted and width >= 2:
         return True
     if typed == 0:

@@ -45,6 +45,8 @@ def probe(text: str, *, whole: bool, tail: str, file_name: str) -> TextKind:
         return TextKind("application/json", "text:json")
     if start[:1] in ("{", "[") and _is_json_lines(start):
         return TextKind("application/x-ndjson", "text:json_lines")
+    if name.endswith(".json") and whole and len(start) <= MAX_JSON and _parses(start):
+        return TextKind("application/json", "name:json")  # a single string or number
     if name.endswith(_MARKDOWN_NAMES):
         return TextKind("text/markdown", "name:markdown")
     if kind := by_name(start, name):
@@ -70,6 +72,14 @@ def _is_json(start: str, whole: bool, tail: str) -> bool:
         return True
     closing = tail.rstrip().endswith("}" if start[0] == "{" else "]")
     return closing and _JSON_START.match(start) is not None
+
+
+def _parses(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _is_json_lines(start: str) -> bool:

@@ -121,6 +121,8 @@ def markup(start: str, tail: str, name: str) -> TextKind | None:
     if bare:
         sure = local in _SURE_TAGS or (local in _BLOCK_TAGS and end.endswith(f"</{first}>"))
         return TextKind("text/html", "text:html_fragment") if sure or is_html_fragment(start) else None
+    if not prefix and not namespace and name.endswith(_HTML_NAMES):
+        return TextKind("text/html", "name:html")  # elements of a template's own among those of HTML
     if re.search(rf"</{re.escape(first)}\s*>", end[-2000:]) or start[: start.find(">", at) + 1].endswith("/>"):
         return TextKind("application/xml", "text:xml_root")
     if namespace or (f"</{first}>" in start and end.endswith(">")):
@@ -135,16 +137,16 @@ def late_html(text: str, tail: str, name: str) -> TextKind | None:
     found = _LATE_HTML.search(text[:8192])
     if found and ("</html" in tail[-2000:].lower() or "</body" in tail[-2000:].lower() or name.endswith(_HTML_NAMES)):
         return TextKind("text/html", "text:html_after_junk")
-    if name.endswith(_HTML_NAMES) and is_html_fragment(text):
+    if name.endswith(_HTML_NAMES) and is_html_fragment(text, least=1, share=0.3):
         return TextKind("text/html", "text:html_fragment")
     return None
 
 
-def is_html_fragment(start: str) -> bool:
-    """Three or more known tags, at least one of them closing, and hardly any unknown ones."""
+def is_html_fragment(start: str, *, least: int = 3, share: float = 0.8) -> bool:
+    """At least `least` tags that HTML knows, one of them closing, which are `share` of all tags."""
     tags = [(m[1], m[2].lower()) for m in _ANY_HTML.finditer(start[:20_000])]
     known = sum(1 for _, tag in tags if tag in HTML_TAGS)
-    return known >= 3 and known >= 0.8 * len(tags) and any(closing for closing, _ in tags)
+    return known >= least and known >= share * len(tags) and any(closing for closing, _ in tags)
 
 
 def _prolog(text: str) -> tuple[str | None, int]:
@@ -214,6 +216,8 @@ def _by_root(
         return "application/docbook+xml"
     if local in _DITA_ROOTS and ("//dtd dita" in doctype.lower() or "ditaarch:DITAArchVersion" in attributes):
         return "application/dita+xml"
+    if local == "svg" and doctype.split()[:1] == ["svg"]:
+        return "image/svg+xml"
     if local == "svg" and not space and not declared and "http://www.w3.org/2000/svg" not in begin:
         return "image/svg+xml" if "viewBox" in attributes or "<path" in begin else None
     return _BY_ROOT.get(local) if not space or local in space or local in ("kml", "gpx", "rss", "xliff") else None

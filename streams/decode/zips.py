@@ -157,7 +157,10 @@ def _directory(file: BinaryIO, size: int) -> tuple[dict[str, Member], set[str]]:
     at = tail.rfind(_END)
     if at < 0 or len(tail) - at < 22:
         raise _DamagedError("truncated", "The ZIP has no end-of-directory record: it is cut off.")
-    _, _, _, entries, length, start, _ = struct.unpack_from("<HHHHIIH", tail, at + 4)
+    _, _, _, entries, length, start, comment = struct.unpack_from("<HHHHIIH", tail, at + 4)
+    behind = tail[at + 22 + comment :]
+    if _LOCAL in behind or _ENTRY in behind:
+        raise _DamagedError("truncated", "The ZIP is cut off: its last end-of-directory record is that of a member.")
     end = size - tail_size + at
     if (entries == 0xFFFF or length == 0xFFFFFFFF or start == 0xFFFFFFFF) and tail[at - 20 : at - 16] == _END64_LOCATOR:
         (where,) = struct.unpack_from("<Q", tail, at - 12)
