@@ -77,7 +77,7 @@ def main() -> int:
         "--keep", type=Path, default=Path("fuzz-findings"), help="folder for files that found something"
     )
     parser.add_argument("files", nargs="*", type=Path)
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     pool = {**import_module(f"fuzz.{options.target}_fuzz").seeds(), **given_files(options.files)}
     names, others = list(pool), list(pool.values())
     child = Child(options.target)

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.decode.unpack.archives import RAR, codes, contents, opened, rar_of
+from streams.decode.unpack import Limits
+from tests.unit.decode.unpack.archives import RAR, codes, contents, opened, rar_of, tar_of
 
 TEXT = b"Walkers use the ford, carts the bridge. " * 40
 
@@ -30,6 +31,39 @@ def test_without_a_program_it_is_said_which_to_install(tmp_path: Path, monkeypat
     assert failure is not None
     assert failure.code == "unsupported_format"
     assert "unrar" in failure.message
+
+
+def stand_in(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
+    """A program under the name of bsdtar, for there is no free one that makes compressed members to read."""
+    programs = folder / "programs"
+    programs.mkdir()
+    (programs / "bsdtar").write_text("#!/bin/sh\n" + script)
+    (programs / "bsdtar").chmod(0o755)
+    monkeypatch.setattr("streams.decode.unpack.rar.PROGRAMS", ("bsdtar",))
+    monkeypatch.setenv("PATH", f"{programs}:/usr/bin:/bin")
+
+
+def test_what_the_program_gives_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "out.tar").write_bytes(tar_of({"good.txt": TEXT, "bad.txt": TEXT[::-1], "never-listed.txt": b"x"}))
+    stand_in(tmp_path, monkeypatch, f'test "$5" = "@{tmp_path}/container" && cat {tmp_path}/out.tar')
+    unpacked = opened(tmp_path, rar_of({"good.txt": TEXT, "bad.txt": TEXT, "missing.txt": TEXT}, method=3), RAR)
+    assert contents(tmp_path, unpacked) == {"good.txt": TEXT}
+    assert codes(unpacked) == {"bad.txt": "corrupt", "missing.txt": "unsupported_format"}
+
+
+@pytest.mark.parametrize("script", ["exit 1", "echo no tar at all", "head -c 700 /dev/zero"])
+def test_a_program_that_fails_costs_the_members(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
+    stand_in(tmp_path, monkeypatch, script)
+    assert codes(opened(tmp_path, rar_of({"a.txt": TEXT}, method=3), RAR)) == {"a.txt": "unsupported_format"}
+
+
+def test_a_bomb_ends_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "head").write_bytes(tar_of({"a.txt": bytes(1 << 20)})[:512])
+    stand_in(tmp_path, monkeypatch, f"cat {tmp_path}/head; cat /dev/zero")
+    limits = Limits(size=1 << 19)
+    failure = opened(tmp_path, rar_of({"a.txt": TEXT}, method=3), RAR, limits=limits).failure
+    assert failure is not None
+    assert failure.code == "bomb"
 
 
 @pytest.mark.parametrize("cut", [20, 40, 200])
