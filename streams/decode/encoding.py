@@ -127,7 +127,7 @@ def determine(path: Path, size: int, head: bytes, media_type: str, http_content_
         warnings.append("encoding_conflict")
     if seen.good >= 20 * max(1, seen.bad):
         return Encoding(name="utf-8", source="detected", confidence=0.9, warnings=[*warnings, "invalid_bytes"])
-    return _detect(path, size, seen.sample, warnings)
+    return _detect(path, size, seen, warnings)
 
 
 def _labels(head: bytes, media_type: str, http_content_type: str | None) -> tuple[list[tuple[str, str]], list[str]]:
@@ -162,12 +162,13 @@ def _seven_bits(path: Path, head: bytes, seen: Survey, named: list[tuple[str, st
     )
 
 
-def _detect(path: Path, size: int, sample: bytes, warnings: list[str]) -> Encoding:
+def _detect(path: Path, size: int, seen: Survey, warnings: list[str]) -> Encoding:
+    sample = seen.sample
     evidence = len(sample) - len(sample.translate(None, _HIGH))
-    readings = judge(sample)
+    readings = judge(sample, torn=seen.torn)
     if not readings or _confidence(readings[0], _rivals(readings), evidence) < SURE:
         others = [name for name in second_opinions(sample) if name not in READINGS]
-        readings = judge(sample, others) if others else readings
+        readings = judge(sample, others, seen.torn) if others else readings
     readings = _that_fit(path, size, readings)
     if not readings:
         return Encoding(

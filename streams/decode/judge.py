@@ -57,6 +57,8 @@ CJK = 1.0
 """Added to readings as Chinese, Japanese and Korean, whose words don't stand apart and are not looked up."""
 FOREIGN = 0.25
 """English words say less than words of the language that they stand in: by this share."""
+RARE = 1.0
+"""How much better an encoding must read that is tried only because another detector named it."""
 RANK = 0.01
 """What each place in the list of encodings costs where a few characters are all there is to go by."""
 
@@ -79,37 +81,42 @@ def _letters(language: str) -> dict[str, float]:
     return {c: 0.5 + max(0.0, min(3.0, log2(share * 64))) for c, share in LETTERS[language].items()}
 
 
-def read_as(data: bytes, encoding: str) -> str | None:
-    """`data` in `encoding`; None when it does not fit. One damaged character in a thousand bytes is let pass."""
+def read_as(data: bytes, encoding: str, torn: int = 0) -> str | None:
+    """`data` in `encoding`; None when it does not fit.
+
+    One damaged character in a thousand bytes is let pass, and those that are `torn` because pieces were cut out.
+    """
     codec = codec_of(encoding)
     try:
         return data.decode(codec)
     except UnicodeDecodeError:
         text = data.decode(codec, "replace")
-    return text if text.count("\ufffd") * 1000 <= len(data) else None
+    return text if (text.count("\ufffd") - torn) * 1000 <= len(data) else None
 
 
-def judge(data: bytes, more: Iterable[str] = ()) -> list[Reading]:
+def judge(data: bytes, more: Iterable[str] = (), torn: int = 0) -> list[Reading]:
     """All possible readings of bytes that are no UTF-8, best first.
 
     Args:
         data: a sample of some kilobytes; of a longer one, the beginning decides which readings see all of it.
         more: encodings that are tried besides `READINGS`; the script of the text says for which languages.
+        torn: how many characters at the ends of lines may be incomplete.
     """
     tried = [*READINGS, *(name for name in more if name not in READINGS)]
     if len(data) <= QUICK:
-        return _judged(data, tried)
-    first = _judged(data[:QUICK], tried)
+        return _judged(data, tried, torn)
+    first = _judged(data[:QUICK], tried, torn + 1)
     finalists = [r.encoding for r in first if r.score >= first[0].score - 2.0][:FINALISTS]
-    return _judged(data, finalists) or _judged(data, tried)
+    return _judged(data, finalists, torn) or _judged(data, tried, torn)
 
 
-def _judged(data: bytes, tried: list[str]) -> list[Reading]:
+def _judged(data: bytes, tried: list[str], torn: int) -> list[Reading]:
     found: list[Reading] = []
     same: dict[str, tuple[float, str]] = {}
     plain = _plain_words(data)
+    few = _few(data)
     for rank, encoding in enumerate(tried):
-        text = read_as(data, encoding)
+        text = read_as(data, encoding, torn)
         if text is None:
             continue
         text = unicodedata.normalize("NFC", text)
@@ -118,7 +125,8 @@ def _judged(data: bytes, tried: list[str]) -> list[Reading]:
         if key not in same:
             same[key] = _best(text, languages, encoding in MULTI_BYTE, plain)
         score, language = same[key]
-        found.append(Reading(encoding, language, text, score - RANK * rank * _few(data)))
+        score -= RANK * rank * few + (0.0 if encoding in READINGS else RARE)
+        found.append(Reading(encoding, language, text, score))
     return sorted(found, key=lambda reading: -reading.score)
 
 

@@ -17,8 +17,11 @@ SAMPLE = 16_384
 """Bytes that the candidates are judged by: lines with bytes beyond ASCII, from all over the file."""
 LEAST_SHARE = 80
 """Bytes of a chunk's lines that go into the sample at the least: about a line."""
+LONGEST_SEARCH = 4096
+"""Bytes in which a safe place to cut a line is looked for."""
 
 _HIGH = re.compile(rb"[\x80-\xff]")
+_SAFE = re.compile(rb"[\x00-\x2f]")
 _LEADS = bytes(range(0xC2, 0xF5))
 _ERROR = "\udfff"  # no decoder gives it, while U+FFFD may stand in the text
 _ERRORS = "canonry.count"
@@ -42,6 +45,7 @@ class Survey(msgspec.Struct):
     good: int = 0  # multi-byte UTF-8 characters, counted only where there are errors
     bad: int = 0
     sample: bytes = b""
+    torn: int = 0  # characters of the sample that are cut in two, at the most
     switches: bytes = b""  # the surroundings of the first escape sequence of a seven-bit encoding
 
 
@@ -62,13 +66,15 @@ def survey(path: Path, size: int) -> Survey:
     share = max(LEAST_SHARE, SAMPLE // count)
     sample: list[bytes] = []
     room = 2 * SAMPLE
+    first = max(share, SAMPLE // 4)  # where the first line has no end it may be all there is to see
     since = 0
     for chunk in chunks(path):
         if not chunk.isascii():
             seen.ascii = False
             if since % stride == 0 and room > 0:
-                lines = telling_lines(chunk, min(share, room))
+                lines, torn = telling_lines(chunk, min(share, room) if offset else first, aligned=offset == 0)
                 sample.append(lines)
+                seen.torn += torn
                 room -= len(lines)
             since += 1
         elif not seen.switches and (match := SWITCHES.search(chunk)):
@@ -102,24 +108,45 @@ def _count_utf8(path: Path, seen: Survey) -> None:
             break  # no UTF-8 with some damage, but another encoding
 
 
-def telling_lines(chunk: bytes, budget: int) -> bytes:
-    """Lines with bytes beyond ASCII; of a line that is too long, the surroundings of such bytes."""
+def telling_lines(chunk: bytes, budget: int, *, aligned: bool = True) -> tuple[bytes, int]:
+    """Lines with bytes beyond ASCII, and how many of them are cut so that their last character may be torn.
+
+    Args:
+        budget: bytes; of a line that is longer, a piece with such a byte in it.
+        aligned: the chunk begins with a character, not inside one.
+
+    A piece begins where no encoding has the second byte of a character: behind a line break, or a byte below 0x30.
+    """
     found: list[bytes] = []
-    position = 0
+    torn = position = 0
     while budget > 0 and (high := _HIGH.search(chunk, position)) is not None:
         start = chunk.rfind(b"\n", position, high.start()) + 1 or position
         end = chunk.find(b"\n", high.start())
         end = len(chunk) if end < 0 else end
         position = end + 1
+        if end - start > budget and (safe := _last_safe(chunk, max(start, high.start() - 200), high.start())):
+            start = safe
+        elif start == 0 and not aligned:
+            if not (safe := _first_safe(chunk, high.start(), min(end, high.start() + LONGEST_SEARCH))):
+                continue
+            start = safe
         if end - start > budget:
-            # Blanks are never the second byte of a character in any of the encodings: a safe place to cut.
-            left = chunk.rfind(b" ", max(start, high.start() - 200), high.start()) + 1 or max(start, high.start() - 200)
-            stop = min(end, max(high.end() + 8, left + budget))
-            right = chunk.rfind(b" ", high.end(), stop)
-            start, end = left, right if right > 0 else stop
+            end = start + max(budget, high.end() - start)
+            torn += 1
         found.append(chunk[start:end])
         budget -= end - start + 1
-    return b"\n".join(found) + b"\n"
+    return b"\n".join(found) + b"\n", torn
+
+
+def _last_safe(chunk: bytes, start: int, end: int) -> int:
+    """Behind the last byte below 0x30 in a part of a chunk; 0 where there is none."""
+    found = [match.end() for match in _SAFE.finditer(chunk, start, end)]
+    return found[-1] if found else 0
+
+
+def _first_safe(chunk: bytes, start: int, end: int) -> int:
+    match = _SAFE.search(chunk, start, end)
+    return match.end() if match else 0
 
 
 def count_errors(path: Path, encoding: str) -> int:
