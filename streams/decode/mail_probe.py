@@ -27,6 +27,8 @@ _MEDIA_TYPE = re.compile(
     r"\s*(?:text|multipart|message|application|image|audio|video)/[\w.+-]+\s*(?:;|$)", re.IGNORECASE
 )
 _TRANSFER = re.compile(r"\s*(?:7bit|8bit|binary|base64|quoted-printable|x-uue|x-uuencode)\s*(?:;|$)", re.IGNORECASE)
+_ENCODED_WORD = re.compile(r"=\?[\w.-]{2,40}\?[QqBb]\?")
+"""RFC 2047: nothing but mail has these."""
 _MULTIPART = re.compile(r"multipart/[\w.+-]+\s*;.{0,500}\bboundary\b", re.IGNORECASE | re.DOTALL)
 
 _STRONG = words(
@@ -83,7 +85,7 @@ _HTTP = words(
     "accept-encoding transfer-encoding set-cookie location vary pragma cookie content-encoding"
 )
 _WEB_ARCHIVE_NAMES = (".mht", ".mhtml")
-_MAIL_NAMES = (".eml", ".emlx", *_WEB_ARCHIVE_NAMES)
+_MAIL_NAMES = (".eml", ".emlx", ".msg", ".nws", *_WEB_ARCHIVE_NAMES)
 _MBOX_NAMES = (".mbox", ".mbx")
 
 
@@ -171,7 +173,8 @@ def _is_message(fields: dict[str, str], ended: bool, named: bool, envelope: str,
         + typed
     )
     both = addressed and "@" in fields.get("from", "") and "@" in fields.get("to", "")
-    enough = 2 if strong or multipart or (typed and not http) else 3 if both else 4
+    encoded = any(_ENCODED_WORD.search(fields[one]) for one in known)
+    enough = 2 if strong or multipart or encoded or (typed and not http) else 3 if both else 4
     return (
         len(known) >= 2
         and proofs >= enough

@@ -17,7 +17,9 @@ MAX_ROWS = 200
 
 _CSV_NAMES = (".csv",)
 _TSV_NAMES = (".tsv", ".tab")
-_NUMBER = re.compile(r"""["']?\s*[-+(]?[$€£]?\s?\d[\d.,:/ T'_-]*(?:[eE][-+]?\d+)?\s?[%)Z]?\s*["']?""")
+_NUMBER = re.compile(
+    r"""["']?\s*[-+(]?[$€£]?\s?\d[\d.,:/ T'+_-]*(?:[eE][-+]?\d+)?\s?[%)Z]?\s*["']?|true|false|yes|no""", re.IGNORECASE
+)
 _CODE_LINE = re.compile(r"[{};]\s*$|^\s*(?://|/\*|#include|def |class |import |function |return\b)")
 _LEAST = {"\t": (2, 2), ";": (2, 3), ",": (2, 3), "|": (3, 3)}
 """Delimiter -> least columns, least rows."""
@@ -42,9 +44,13 @@ def find_delimiter(text: str) -> str | None:
     if len(text) > SAMPLE:
         lines = lines[:-1]
     lines = [line for line in lines[:MAX_ROWS] if line.strip()]
-    if len(lines) < 2 or sum(1 for line in lines if _CODE_LINE.search(line)) > 0.3 * len(lines):
+    if len(lines) < 2 or sum(map(_is_code, lines)) > 0.3 * len(lines):
         return None
     return next((one for one in _LEAST if _is_table(lines, one)), None)
+
+
+def _is_code(line: str) -> bool:
+    return line.count(";") < 3 and _CODE_LINE.search(line) is not None
 
 
 def _is_table(lines: list[str], delimiter: str) -> bool:
@@ -79,14 +85,15 @@ def _is_table(lines: list[str], delimiter: str) -> bool:
     if quoted and width >= 2:
         return True
     if typed == 0:
-        return width >= 4 and spaced <= 0.1 and same >= 4 and _mean(filled) <= 25
+        return same >= 4 and ((width >= 4 and spaced <= 0.1 and _mean(filled) <= 25) or (spaced == 0 and width >= 3))
     return (width >= 3 and spaced <= 0.5) or typed == width or (spaced <= 0.1 and same >= 3)
 
 
 def _is_typed(cells: list[str]) -> bool:
-    """Whether the column holds numbers, dates or times."""
+    """Whether the column holds numbers, dates, times or truth values; a title above the header may be among them."""
     filled = [cell for cell in cells if cell.strip()]
-    return len(filled) >= 0.3 * len(cells) > 0 and all(_NUMBER.fullmatch(cell.strip()) for cell in filled[:50])
+    fitting = sum(_NUMBER.fullmatch(cell.strip()) is not None for cell in filled[:50])
+    return len(filled) >= 0.3 * len(cells) > 0 and fitting >= 0.8 * min(len(filled), 50)
 
 
 def _mean(cells: list[str]) -> float:

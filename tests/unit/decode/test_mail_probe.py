@@ -32,6 +32,8 @@ ENVELOPE = "From anna@example.org Fri Apr 19 10:00:00 2024\n"
         ("Content-Type: text/plain\nContent-Transfer-Encoding: base64\n\naGk=", "", "message/rfc822"),
         ("Subject : hello\nFrom : me@example.org\n\nhello", "a.eml", "message/rfc822"),
         ("Subject: J\xe4rvi\nFrom: J\xe4rvi <j@example.org>\nMessage-ID: <1@x>\n\nhello", "", "message/rfc822"),
+        ("From: a@example.org\nSubject: =?utf-8?Q?J=C3=A4rvi?=\n\nhello", "", "message/rfc822"),
+        ("From: me\nTo: you\nSubject: lift\n\nhello", "a.msg", "message/rfc822"),
         (ENVELOPE + LETTER + "\nhello", "", "application/mbox"),
         (ENVELOPE + LETTER + "\nhello", "a.eml", "message/rfc822"),
         (ENVELOPE + LETTER + "\nhello\n\n" + ENVELOPE + LETTER + "\nbye", "a.eml", "application/mbox"),
