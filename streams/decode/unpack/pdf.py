@@ -20,7 +20,7 @@ from pymupdf import mupdf
 
 from streams.decode.unpack.model import MemberError, Sink, UnpackError
 
-_TELLING = re.compile(rb"EmbeddedFile|FileAttachment")
+_TELLING = (b"EmbeddedFile", b"FileAttachment")
 _OBJECTS = re.compile(rb"/ObjStm")
 _STREAM = re.compile(rb"stream\r?\n")
 MAX_OBJECTS = 64 << 20
@@ -57,7 +57,9 @@ def _may_have_files(path: Path) -> bool:
     What can't be looked into, an encrypted file say, may have some.
     """
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        return _TELLING.search(data) is not None or any(_is_telling(data, at.end()) for at in _OBJECTS.finditer(data))
+        if any(data.find(word) >= 0 for word in _TELLING):
+            return True
+        return any(_is_telling(data, found.end()) for found in _OBJECTS.finditer(data))
 
 
 def _is_telling(data: mmap.mmap, at: int) -> bool:
@@ -72,7 +74,7 @@ def _is_telling(data: mmap.mmap, at: int) -> bool:
             out = machine.decompress(data[at : at + (1 << 16)], 1 << 20)
             at += (1 << 16) - len(machine.unconsumed_tail)
             size += len(out)
-            if _TELLING.search(before + out) is not None or size > MAX_OBJECTS:
+            if any(word in before + out for word in _TELLING) or size > MAX_OBJECTS:
                 return True
             before = out[-16:]
     except zlib.error:
