@@ -28,7 +28,7 @@ OnApplied = Callable[[list[SourceState]], None]
 BODIES_AT_ONCE = 8
 """Texts fetched side by side; each may be as large as a canon gets."""
 
-PACE_S = 0.3
+PACE_S = 1.0
 """Seconds between transactions while records trickle in: what a person who looks for a document does not notice."""
 
 SEARCH_BATCH = 200

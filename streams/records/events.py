@@ -213,18 +213,6 @@ class Attempt(Record, frozen=True, kw_only=True):
     seconds: float
 
 
-class Extracted(Record, frozen=True, kw_only=True):
-    """`extracted`: the canon, or why there is none."""
-
-    document: DocumentRef
-    detection: Detection | None = None
-    payload: Payload | None = None
-    attempt: Attempt | None = None
-    failure: Failure | None = None
-    timings: list[Timing] = []
-    children: list[Child] = []
-
-
 class PageScores(Record, frozen=True, kw_only=True):
     """The screen's numbers for one page."""
 
@@ -270,6 +258,27 @@ class CanonSummary(Record, frozen=True, kw_only=True):
     tables: int = 0
     characters: int = 0
     signature: bytes | None = None  # of the text, see `streams.screen.near`; null when it is too short
+
+
+class Judged(Record, frozen=True, kw_only=True):
+    """What the screen says of a canon, said by the slot that had just made it."""
+
+    screening: Screening
+    summary: CanonSummary
+    seconds: float
+
+
+class Extracted(Record, frozen=True, kw_only=True):
+    """`extracted`: the canon, or why there is none."""
+
+    document: DocumentRef
+    detection: Detection | None = None
+    payload: Payload | None = None
+    attempt: Attempt | None = None
+    failure: Failure | None = None
+    timings: list[Timing] = []
+    children: list[Child] = []
+    judged: Judged | None = None  # counts for the same policy, and never in a replay
 
 
 class Screened(Record, frozen=True, kw_only=True):

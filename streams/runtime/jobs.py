@@ -23,6 +23,7 @@ from streams.records import (
     CanonSummary,
     Detection,
     Failure,
+    Judged,
     Outcome,
     Screening,
 )
@@ -35,6 +36,10 @@ MAX_MESSAGE = 2000
 MAX_PAGE_SCORES = 800
 """A record must fit into a message, whatever a document claims its title, authors or page count to be; the canon in the
 blob store has all of it."""
+
+
+SCREEN_AT_ONCE_S = 5.0
+"""Where extraction took longer, the screen gets a job and a time limit of its own."""
 
 
 def path_text(path: Path) -> str:
@@ -84,6 +89,13 @@ class UnpackAnswer(msgspec.Struct, frozen=True, kw_only=True):
     unavailable: str | None = None
 
 
+class ScreenArgs(msgspec.Struct, frozen=True, kw_only=True):
+    """How to judge the canon in the body."""
+
+    size: int  # bytes of the original
+    policy_file: str | None = None
+
+
 class ExtractArgs(msgspec.Struct, frozen=True, kw_only=True):
     """One content to extract; nothing of where it came from."""
 
@@ -93,13 +105,14 @@ class ExtractArgs(msgspec.Struct, frozen=True, kw_only=True):
     language_hint: str | None = None
     max_pages: int
     tool: str | None = None  # the extractor that a decision named
+    screen: ScreenArgs | None = None  # judge it at once, while it is at hand
 
 
-class ScreenArgs(msgspec.Struct, frozen=True, kw_only=True):
-    """How to judge the canon in the body."""
+class ExtractAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """The attempt, and what the screen says of the canon, where that was asked and quickly said."""
 
-    size: int  # bytes of the original
-    policy_file: str | None = None
+    attempt: Attempt
+    judged: Judged | None = None
 
 
 class ScreenAnswer(msgspec.Struct, frozen=True):
@@ -270,8 +283,17 @@ def _unpack_job(args: msgspec.Raw, body: bytes) -> tuple[Any, bytes]:
 
 def _extract_job(args: msgspec.Raw, body: bytes) -> tuple[Any, bytes]:
     started = time.perf_counter()
-    canon = run_extract(msgspec.json.decode(args, type=ExtractArgs))
-    return attempt_of(canon, time.perf_counter() - started), avro_encode(canon)
+    given = msgspec.json.decode(args, type=ExtractArgs)
+    canon = run_extract(given)
+    seconds = time.perf_counter() - started
+    attempt = attempt_of(canon, seconds)
+    if given.screen is None or seconds > SCREEN_AT_ONCE_S:
+        return ExtractAnswer(attempt=attempt), avro_encode(canon)
+    started = time.perf_counter()
+    said = run_screen(canon, given.screen)
+    seconds = time.perf_counter() - started
+    judged = Judged(screening=said.screening, summary=said.summary, seconds=seconds)
+    return ExtractAnswer(attempt=attempt, judged=judged), avro_encode(canon)
 
 
 def _screen_job(args: msgspec.Raw, body: bytes) -> tuple[Any, bytes]:

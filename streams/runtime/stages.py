@@ -29,6 +29,8 @@ from streams.records import (
     DocumentRef,
     Extracted,
     Failure,
+    Judged,
+    Lane,
     Operation,
     Payload,
     Screened,
@@ -39,6 +41,7 @@ from streams.records.codec import decode as avro_decode
 from streams.runtime.jobs import (
     DecodeAnswer,
     DecodeArgs,
+    ExtractAnswer,
     ExtractArgs,
     ScreenAnswer,
     ScreenArgs,
@@ -50,9 +53,13 @@ from streams.runtime.members import carries, child_events, keep, listing_name, o
 from streams.runtime.messages import Incoming, Outgoing, Outputs
 from streams.runtime.scratch import scratch_folder
 from streams.runtime.slots import Slots
+from streams.screen.policy import load_policy
 from streams.settings import Settings
 
 log = logging.getLogger(__name__)
+
+INLINE_BETWEEN_STAGES = 8 * 1024
+"""Bytes of a canon that travels from stage to stage; a larger one stands in the store, and no stage needs to see it."""
 
 R = TypeVar("R")
 
@@ -120,6 +127,12 @@ async def with_attempts(most: int, once: Callable[[], Awaitable[R]]) -> R:
             if error.problem == "timeout" or attempt == most:
                 raise
     raise AssertionError("max_attempts is at least 1")
+
+
+def screen_args(settings: Settings, content: Content) -> ScreenArgs:
+    """How a canon of this content is judged."""
+    policy = settings.screen.policy_file
+    return ScreenArgs(size=content.size, policy_file=str(policy) if policy else None)
 
 
 class DecodeStage(_Stage):
@@ -243,25 +256,26 @@ class ExtractStage(_Stage):
             return self._extracted(event, decoded, failure=_unknown_format(decoded.detection.media_type))
         key = canon_key(content.sha256, fingerprint(spec, decoded.detection))
         async with self._making.setdefault(key, asyncio.Lock()):
-            payload, attempt = await self._canon(key, decoded, decoded.detection)
+            payload, attempt, judged = await self._canon(key, decoded, decoded.detection)
             await self._take_back_if_erased(key, content)
         return self._extracted(
             event,
             decoded,
             payload=payload,
             attempt=attempt,
-            timing=self._timing(started, time.perf_counter() - clock),
+            timing=self._timing(started, time.perf_counter() - clock - (judged.seconds if judged else 0.0)),
+            judged=judged,
         )
 
-    async def _canon(self, key: str, decoded: Decoded, detection: Detection) -> tuple[Payload, Attempt]:
-        """The canon under this key, made if it is not there.
+    async def _canon(self, key: str, decoded: Decoded, detection: Detection) -> tuple[Payload, Attempt, Judged | None]:
+        """The canon under this key, made if it is not there, and then judged at once.
 
         Raises:
             DocumentError, SlotFailure, BlobNotFound, BlobCorrupt: as the slots and the store.
         """
         known = await self._known(key)
         if known is not None:
-            return known
+            return *known, None
         content = decoded.document.content
         async with self._original(content) as path:
             args = ExtractArgs(
@@ -271,11 +285,14 @@ class ExtractStage(_Stage):
                 language_hint=decoded.document.manifest.language_hint,
                 max_pages=self._settings.limits.max_pages,
                 tool=decoded.tool,
+                screen=screen_args(self._settings, content),
             )
-            attempt, body, _ = await with_attempts(
-                self._settings.worker.max_attempts, lambda: self._slots.run("extract", args, Attempt)
+            answer, body, _ = await with_attempts(
+                self._settings.worker.max_attempts, lambda: self._slots.run("extract", args, ExtractAnswer)
             )
-        return await self._keep(key, body), attempt
+        payload = await self._keep(key, body)
+        same = payload.sha256 == hashlib.sha256(body).hexdigest()
+        return payload, answer.attempt, answer.judged if same else None
 
     async def _known(self, key: str) -> tuple[Payload, Attempt] | None:
         """The canon that is already there, verified; one that is damaged is made again."""
@@ -312,7 +329,7 @@ class ExtractStage(_Stage):
             raise BlobNotFound(f"{original} was erased while its text was extracted.")
 
     def _payload(self, key: str, sha256: str, body: bytes) -> Payload:
-        inline = body if len(body) <= self._settings.worker.inline_bytes else None
+        inline = body if len(body) <= min(INLINE_BETWEEN_STAGES, self._settings.worker.inline_bytes) else None
         return Payload(key=key, sha256=sha256, size=len(body), inline=inline)
 
     def give_up(self, event: Incoming, error: Exception) -> Outputs:
@@ -329,6 +346,7 @@ class ExtractStage(_Stage):
         attempt: Attempt | None = None,
         failure: Failure | None = None,
         timing: Timing | None = None,
+        judged: Judged | None = None,
     ) -> Outputs:
         record = Extracted(
             document=decoded.document,
@@ -338,43 +356,57 @@ class ExtractStage(_Stage):
             failure=failure,
             timings=[*decoded.timings, *([timing] if timing else [])],
             children=decoded.children,
+            judged=judged,
         )
         return Outputs(first=[Outgoing("extracted", event.key, record)])
 
 
 class ScreenStage(_Stage):
-    """extracted -> screened: scores and the verdict."""
+    """extracted -> screened: scores and the verdict.
+
+    A fresh canon comes with what the slot that made it said of it. That counts under the policy of now; a replay, which
+    may follow a mended screen, judges anew.
+    """
 
     name = "screen"
+
+    def __init__(self, workshop: Workshop) -> None:
+        super().__init__(workshop)
+        self._policy = load_policy(workshop.settings).id
 
     async def handle(self, event: Incoming) -> Outputs:
         extracted = event.record
         assert isinstance(extracted, Extracted)
         if extracted.payload is None:
             return self._failed(event, extracted, extracted.failure or _unknown_format())
-        started, clock = datetime.now(UTC), time.perf_counter()
-        payload = extracted.payload
-        if payload.inline is not None:
-            body = payload_bytes(payload, self._store)  # only a hash: less than a thread costs
-        else:
-            body = await asyncio.to_thread(payload_bytes, payload, self._store)
-        policy = self._settings.screen.policy_file
-        args = ScreenArgs(size=extracted.document.content.size, policy_file=str(policy) if policy else None)
-        answer, _, _ = await with_attempts(
-            self._settings.worker.max_attempts,
-            lambda: self._slots.run("screen", args, ScreenAnswer, body=body),
-        )
+        started = datetime.now(UTC)
+        judged = extracted.judged
+        if judged is None or judged.screening.policy != self._policy or event.context.lane is Lane.REPLAY:
+            judged = await self._judge(extracted, extracted.payload)
         record = Screened(
             document=extracted.document,
             detection=extracted.detection,
             payload=extracted.payload,
             attempt=extracted.attempt,
-            summary=answer.summary,
-            screening=answer.screening,
-            timings=[*extracted.timings, self._timing(started, time.perf_counter() - clock)],
+            summary=judged.summary,
+            screening=judged.screening,
+            timings=[*extracted.timings, self._timing(started, judged.seconds)],
             children=extracted.children,
         )
         return Outputs(first=[Outgoing("screened", event.key, record)])
+
+    async def _judge(self, extracted: Extracted, payload: Payload) -> Judged:
+        clock = time.perf_counter()
+        if payload.inline is not None:
+            body = payload_bytes(payload, self._store)  # only a hash: less than a thread costs
+        else:
+            body = await asyncio.to_thread(payload_bytes, payload, self._store)
+        args = screen_args(self._settings, extracted.document.content)
+        answer, _, _ = await with_attempts(
+            self._settings.worker.max_attempts,
+            lambda: self._slots.run("screen", args, ScreenAnswer, body=body),
+        )
+        return Judged(screening=answer.screening, summary=answer.summary, seconds=time.perf_counter() - clock)
 
     def give_up(self, event: Incoming, error: Exception) -> Outputs:
         extracted = event.record

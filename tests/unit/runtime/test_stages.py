@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 from pathlib import Path
 from typing import Any, TypeVar
@@ -11,12 +12,12 @@ import pytest
 
 from streams.blobs import open_store, original_key
 from streams.errors import BlobNotFound
-from streams.records import Child, Content, Decoded, Extracted, Failure, Outcome, Screened
+from streams.records import Child, Content, Decoded, Extracted, Failure, Lane, Outcome, Screened
 from streams.records.headers import EventContext
 from streams.runtime.messages import Incoming
 from streams.runtime.slots import Slots
 from streams.runtime.stages import ExtractStage, ScreenStage, Workshop
-from streams.settings import Settings
+from streams.settings import ScreenSettings, Settings
 from tests.unit.ledger.make import result, up
 
 CHILDREN = [Child(source_id="share:doc!a.txt", path="a.txt")]
@@ -116,3 +117,65 @@ async def test_a_text_that_is_erased_while_it_is_extracted_does_not_come_back(tm
     finally:
         await slots.stop()
         await late.stop()
+
+
+class Counting(Slots):
+    """Slots that say which jobs they did."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(settings.worker)
+        self.jobs: list[str] = []
+
+    async def run(
+        self, job: str, args: Any, result: type[T], *, body: bytes = b"", timeout_s: float | None = None
+    ) -> tuple[T, bytes, float]:
+        self.jobs.append(job)
+        return await super().run(job, args, result, body=body, timeout_s=timeout_s)
+
+
+async def test_a_fresh_canon_is_judged_where_it_was_made_and_anew_when_that_does_not_count(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path)
+    store = open_store(settings)
+    put = store.put_file(io.BytesIO(TEXT))
+    made = result(up(0, "x"))
+    document = msgspec.structs.replace(made.document, content=Content(sha256=put.sha256, size=put.size))
+    slots = Counting(settings)
+    workshop = Workshop(settings, store, slots)
+    try:
+        (out,) = (
+            await ExtractStage(workshop).handle(
+                incoming("decoded", Decoded(document=document, detection=made.detection))
+            )
+        ).first
+        extracted = out.record
+        assert isinstance(extracted, Extracted)
+        assert extracted.judged is not None
+
+        async def judged(record: Extracted, lane: Lane = Lane.LIVE, settings: Settings = settings) -> Screened:
+            event = dataclasses.replace(incoming("extracted", record), context=EventContext.new(lane))
+            (end,) = (await ScreenStage(Workshop(settings, store, slots)).handle(event)).first
+            assert isinstance(end.record, Screened)
+            return end.record
+
+        at_once = await judged(extracted)
+        assert slots.jobs == ["extract"]
+        assert at_once.screening == extracted.judged.screening
+        assert [timing.stage for timing in at_once.timings] == ["extract", "screen"]
+        replayed = await judged(extracted, Lane.REPLAY)
+        assert slots.jobs == ["extract", "screen"]
+        assert (replayed.screening, replayed.summary) == (at_once.screening, at_once.summary)
+        policy = tmp_path / "policy.toml"
+        policy.write_text('version = "2"\n[defaults]\nmin_characters = 51\n')
+        other = Settings(data_dir=tmp_path, screen=ScreenSettings(policy_file=policy))
+        assert (await judged(extracted, settings=other)).screening.policy != at_once.screening.policy
+        assert slots.jobs == ["extract", "screen", "screen"]
+        # A canon that was there already has nobody's judgement with it.
+        (out,) = (
+            await ExtractStage(workshop).handle(
+                incoming("decoded", Decoded(document=document, detection=made.detection))
+            )
+        ).first
+        assert isinstance(out.record, Extracted)
+        assert (out.record.judged, out.record.payload) == (None, extracted.payload)
+    finally:
+        await slots.stop()
