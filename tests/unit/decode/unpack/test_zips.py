@@ -167,6 +167,14 @@ def test_without_a_directory_local_headers_give_the_members(tmp_path: Path, meth
     assert unpacked.warnings == ["damaged_directory"]
 
 
+def test_descriptors_without_a_signature(tmp_path: Path) -> None:
+    parts = [
+        Part(name=n, data=TEXT, method=8, packed=deflated(TEXT), descriptor=True) for n in (b"one.txt", b"two.txt")
+    ]
+    data = zip_of(*parts, directory=False).replace(b"PK\7\x08", b"")
+    assert contents(tmp_path, opened(tmp_path, data, ZIP)) == {"one.txt": TEXT, "two.txt": TEXT}
+
+
 def test_zips_one_behind_the_other_give_the_members_of_all(tmp_path: Path) -> None:
     data = zip_of(Part(name=b"one.txt", data=b"1")) + zip_of(Part(name=b"two.txt", data=b"2"))
     assert contents(tmp_path, opened(tmp_path, data, ZIP)) == {"one.txt": b"1", "two.txt": b"2"}
