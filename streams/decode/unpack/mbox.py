@@ -158,7 +158,7 @@ def _has_separator(file: BinaryIO, start: int, stop: int) -> bool:
     before = b""
     for chunk in plain_chunks(file, start, stop):
         data = before + chunk
-        if _UNQUOTED.search(data):
+        if b"From " in data and _UNQUOTED.search(data):
             return True
         before = data[-8:]
     return False
@@ -174,10 +174,15 @@ def _without_quotes(file: BinaryIO, start: int, stop: int) -> Iterator[bytes]:
             cut = len(data)
         piece, pending = data[:cut], data[cut:]
         if piece:
-            yield _QUOTED.sub(b"", before + piece)[1:]
+            yield _unquoted(before, piece)
             before = piece[-1:]
     if pending:
-        yield _QUOTED.sub(b"", before + pending)[1:]
+        yield _unquoted(before, pending)
+
+
+def _unquoted(before: bytes, piece: bytes) -> bytes:
+    """Whole lines without their quotes; `before` is the byte in front of them."""
+    return _QUOTED.sub(b"", before + piece)[1:] if b">From " in piece else piece
 
 
 def _before_blank_line(file: BinaryIO, at: int, floor: int) -> int:
