@@ -15,9 +15,9 @@ from streams.decode.letters import LETTERS
 from streams.decode.readings import LATIN_LANGUAGES, MULTI_BYTE, READINGS, languages_of
 from streams.decode.vocabulary import characters, has_words, is_word, simplified
 
-QUICK = 3000
+QUICK = 1500
 """Bytes of a longer sample that decide which readings are worth a look at all of it."""
-FINALISTS = 10
+FINALISTS = 6
 
 _PUNCTUATION = frozenset("“”„‟‘’‚‛«»‹›–—…•·°§©®™€£¥¿¡ªº½¼¾²³µ×÷±´†‡‰№\u00a0\u00ad\u200e\u200f\u200c،؛؟")
 _FITTING = re.compile(
@@ -39,6 +39,7 @@ _CJK_PUNCTUATION = frozenset(
     "、。，．・：；？！（）「」『』【】《》〈〉〔〕［］｛｝～￥　“”‘’…—·①②③④⑤⑥⑦⑧⑨⑩㎡℃※→〜ー々〇"
 )
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+_MARKS = _PUNCTUATION | frozenset("¤¦¨¸¬¹¢¯¶")
 _BETWEEN_LETTERS = re.compile(r"(?<=[^\W\d_])[“”„«»–—…•§©®™€£¥°±÷×†‡‰¿¡´·½¼¾²³ºª¤¦¨¸¬¹¢¯¶؛،؟](?=[^\W\d_])")
 _ONE_LETTER = frozenset("àáâåèéêìíîòóôöùúýæавикосуяієжйѝџаеηοы")
 """Letters beyond ASCII that are words by themselves; the lists have the others, too."""
@@ -57,6 +58,8 @@ CJK = 1.0
 """Added to readings as Chinese, Japanese and Korean, whose words don't stand apart and are not looked up."""
 FOREIGN = 0.25
 """English words say less than words of the language that they stand in: by this share."""
+RUBBISH = -1.0
+"""Mean of the letters below which a reading is not looked at any closer."""
 RARE = 1.0
 """How much better an encoding must read that is tried only because another detector named it."""
 RANK = 0.01
@@ -169,15 +172,21 @@ def _best(text: str, languages: tuple[str, ...], cjk: bool, plain: dict[str, flo
     if cjk:
         scores = [(_score_cjk(text, language) / total + CJK, language) for language in languages]
     else:
+        letters = [_score_alphabet(odd, language) / total for language in languages]
+        if max(letters) < RUBBISH:
+            best = max(letters)
+            return best, languages[letters.index(best)]
         words = [w for w in _WORD.findall(text) if not w.isascii()]
-        oddities = (_oddities(text, words) - FITS * len(_FITTING.findall(text))) / total
+        marks = not _MARKS.isdisjoint(odd)
+        fitting = len(_FITTING.findall(text)) if marks else 0
+        oddities = (_oddities(text, words, marks) - FITS * fitting) / total
         # C1 controls are in none of the texts that people write
         oddities += 1.0 if any("\x80" <= c <= "\x9f" for c in odd) else 0.0
         distinct = list(dict.fromkeys(word.lower().replace("’", "'") for word in words))[:_MAX_WORDS]
         distinct = [word for word in distinct if len(word) > 1 or word in _ONE_LETTER] or distinct[:1]
         scores = [
-            (_score_alphabet(odd, language) / total - oddities + KNOWN_MARKED * _known(distinct, language), language)
-            for language in languages
+            (score - oddities + KNOWN_MARKED * _known(distinct, language), language)
+            for score, language in zip(letters, languages, strict=True)
         ]
     other = plain.get("", 0.0)
     return max(
@@ -225,7 +234,7 @@ def _score_alphabet(counts: dict[str, int], language: str) -> float:
     return total
 
 
-def _oddities(text: str, words: list[str]) -> float:
+def _oddities(text: str, words: list[str], marks: bool) -> float:
     """What no writer does: capitals inside words, alphabets mixed in one word, signs between letters."""
     cost = 0.0
     for word, count in Counter(words).items():
@@ -241,7 +250,7 @@ def _oddities(text: str, words: list[str]) -> float:
     if "\u0e01" <= max(text) <= "\u0e7f":
         cost += 2.0 * len(_THAI_STRAY.findall(text))
     # “ between two letters is a letter read wrongly; ’ is an apostrophe
-    return cost + 2.0 * len(_BETWEEN_LETTERS.findall(text))
+    return cost + (2.0 * len(_BETWEEN_LETTERS.findall(text)) if marks else 0.0)
 
 
 def _score_cjk(text: str, language: str) -> float:

@@ -13,7 +13,7 @@ from streams.decode.escapes import MOST, SWITCHES
 from streams.decode.labels import codec_of
 
 CHUNK = 1 << 20
-SAMPLE = 16_384
+SAMPLE = 8192
 """Bytes that the candidates are judged by: lines with bytes beyond ASCII, from all over the file."""
 LEAST_SHARE = 80
 """Bytes of a chunk's lines that go into the sample at the least: about a line."""
