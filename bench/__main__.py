@@ -38,7 +38,7 @@ def main() -> int:
     listed = "\n".join(f"  {name:<10} {what}" for name, what in BENCHMARKS.items())
     parser = argparse.ArgumentParser(
         prog="python -m bench",
-        description=f"Benchmarks:\n{listed}",
+        description=f"Benchmarks:\n{listed}\n\n`python -m bench formats FOLDER`: formats told right on labelled files",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help="which; default: all")

@@ -184,7 +184,8 @@ def pdf_offset(data: bytes) -> int | None:
             if found is None:
                 return None
             objects = found.start()
-        if re.match(rb"%PDF-\d\.\d", data[at : at + 8]) and not _is_quoted(data, at):
+        # In source code an escape follows the version, in a file the end of the line.
+        if re.match(rb"%PDF-\d\.\d[\s\0%]", data[at : at + 9]) and not _is_quoted(data, at):
             return at
         at = data.find(b"%PDF-", at + 5, PDF_SEARCH)
     return 0 if at == 0 else None

@@ -135,7 +135,8 @@ def late_html(text: str, tail: str, name: str) -> TextKind | None:
     if name.endswith(_MARKDOWN_NAMES):
         return None
     found = _LATE_HTML.search(text[:8192])
-    if found and ("</html" in tail[-2000:].lower() or "</body" in tail[-2000:].lower() or name.endswith(_HTML_NAMES)):
+    end = tail.rstrip()[-300:].lower()
+    if found and ("</html" in end or "</body" in end or name.endswith(_HTML_NAMES)):
         return TextKind("text/html", "text:html_after_junk")
     if name.endswith(_HTML_NAMES) and is_html_fragment(text, least=1, share=0.3):
         return TextKind("text/html", "text:html_fragment")

@@ -117,6 +117,8 @@ def test_words_and_chance_are_no_signature(data: bytes) -> None:
 def test_a_pdf_behind_junk_is_found_and_a_text_about_pdf_is_not() -> None:
     assert pdf_offset(b"%PDF-1.4\n") == 0
     assert pdf_offset(b"\0" * 128 + b"%PDF-1.4\n1 0 obj\n<<>>\nendobj") == 128
+    assert pdf_offset(b"garbage%PDF-1.4\n1 0 obj\n<<>>\nendobj") == 7
+    assert pdf_offset(b'ask(b"x%PDF-1.4\\n1 0 obj\\n<<>>endobj")\nand 1 0 obj') is None
     assert pdf_offset(b"Write %PDF-1.4 first.\n" * 200) is None
     assert pdf_offset(b'HEAD = (\n    b"%PDF-1.4\\n"\n    b"1 0 obj"\n)\n# endobj\n1 0 obj\n') is None
 
