@@ -52,7 +52,9 @@ class Unpacked(msgspec.Struct, frozen=True, kw_only=True):
 
     members: list[Member] = []
     failure: Failure | None = None  # nothing of it can be used, or more came out than may
-    warnings: list[str] = []  # unsafe_names, links_left_out, devices_left_out, duplicate_names, members_left_out
+    warnings: list[str] = []
+    """unsafe_names, duplicate_names, links_left_out, devices_left_out, members_left_out; of damaged ones
+    damaged_directory (a ZIP read by its local headers), damaged_headers (of a tar), truncated, trailing_data."""
 
 
 class UnpackError(Exception):
