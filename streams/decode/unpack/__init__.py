@@ -76,7 +76,10 @@ def unpack(path: Path, media_type: str, into: Path, limits: Limits, *, file_name
 
     A container that can't be opened and one that holds too much are answers, with a failure; OSError is raised.
     """
-    tally = Tally(limits, path.stat().st_size)
+    size = path.stat().st_size
+    if not size:
+        return Unpacked(failure=Failure(code="truncated", message="It has zero bytes."))
+    tally = Tally(limits, size)
     sink = Sink(into, tally, file_name)
     try:
         _open(path, media_type, sink)

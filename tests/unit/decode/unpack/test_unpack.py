@@ -201,6 +201,13 @@ def test_known_files(tmp_path: Path, file: str, code: str | None) -> None:
     assert time.monotonic() - began < 10
 
 
+@pytest.mark.parametrize("media_type", [ZIP, TAR, GZIP, SEVEN, RAR, "application/pdf", "message/rfc822"])
+def test_zero_bytes_are_no_container(tmp_path: Path, media_type: str) -> None:
+    failure = opened(tmp_path, b"", media_type).failure
+    assert failure is not None
+    assert failure.code == "truncated"
+
+
 def test_which_formats_are_containers() -> None:
     assert is_archive(ZIP)
     assert may_have_members("application/pdf")
