@@ -108,7 +108,7 @@ def judge(data: bytes, more: Iterable[str] = (), torn: int = 0) -> list[Reading]
     tried = [*READINGS, *(name for name in more if name not in READINGS)]
     if len(data) <= QUICK:
         return _judged(data, tried, torn)
-    first = _judged(data[:QUICK], tried, torn + 1)
+    first = _judged(data[:QUICK], tried, torn + 2)  # its end, and some damage
     finalists = [r.encoding for r in first if r.score >= first[0].score - 2.0][:FINALISTS]
     return _judged(data, finalists, torn) or _judged(data, tried, torn)
 

@@ -115,6 +115,8 @@ def test_a_declaration_in_plain_text_declares_nothing(tmp_path: Path) -> None:
         ("iso-8859-9", "windows-1254"),
         ("ISO-8859-8-I", "iso-8859-8-i"),
         ("cp850", "cp850"),
+        ("csISO2022KR", "iso-2022-kr"),
+        ("HZ-GB-2312", "hz-gb-2312"),
         ("base64", None),
         ("x\0y", None),
         ("", None),

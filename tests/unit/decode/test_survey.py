@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from streams.decode.survey import count_errors, survey, telling_lines
+from streams.decode.survey import SAMPLE, count_errors, survey, telling_lines
 from tests.unit.decode.files import detected
 
 JAPANESE = "会議室は月曜日から使えません。小さい部屋を使ってください。"
@@ -29,22 +29,24 @@ GERMAN = "Die Straße führt über drei Brücken, und am Ende steht das große L
 def test_the_end_of_a_big_file_counts(
     tmp_path: Path, first: bytes, last: bytes, encoding: str, warnings: list[str]
 ) -> None:
-    detected(tmp_path, "Brücke".encode("cp1252"), "a.txt")  # the word lists are read once
-    data = first * (4_000_000 // len(first)) + last
-    (tmp_path / "content").write_bytes(data)
+    data = first * (3_000_000 // len(first)) + last
+    found = detected(tmp_path, data, "a")
+    assert (found.encoding, found.warnings) == (encoding, warnings)
+
+
+def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
+    data = (GERMAN + "\n").encode("cp1252") * 200_000
+    path = tmp_path / "a"
+    path.write_bytes(data)
     tracemalloc.start()
     try:
-        from streams.decode import decode
-
-        found = decode(
-            tmp_path / "content", declared_media_type=None, http_content_type=None, file_name="a", max_bytes=1 << 30
-        ).detection
+        seen = survey(path, len(data))
+        assert count_errors(path, "windows-1252") == 0
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert found is not None
-    assert (found.encoding, found.warnings) == (encoding, warnings)
-    assert peak < 12_000_000
+    assert SAMPLE <= len(seen.sample) <= 3 * SAMPLE
+    assert peak < 10_000_000 < len(data)
 
 
 def test_damaged_utf8_beats_a_label_of_single_bytes(tmp_path: Path) -> None:
