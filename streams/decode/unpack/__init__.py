@@ -77,8 +77,9 @@ def unpack(path: Path, media_type: str, into: Path, limits: Limits, *, file_name
     A container that can't be opened and one that holds too much are answers, with a failure; OSError is raised.
     """
     size = path.stat().st_size
-    if not size:
-        return Unpacked(failure=Failure(code="truncated", message="It has zero bytes."))
+    if not size:  # a document without a byte carries nothing, but is not judged here
+        failed = Failure(code="truncated", message="It has zero bytes.") if is_archive(media_type) else None
+        return Unpacked(failure=failed)
     tally = Tally(limits, size)
     sink = Sink(into, tally, file_name)
     try:

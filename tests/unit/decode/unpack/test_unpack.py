@@ -201,11 +201,18 @@ def test_known_files(tmp_path: Path, file: str, code: str | None) -> None:
     assert time.monotonic() - began < 10
 
 
-@pytest.mark.parametrize("media_type", [ZIP, TAR, GZIP, SEVEN, RAR, "application/pdf", "message/rfc822"])
-def test_zero_bytes_are_no_container(tmp_path: Path, media_type: str) -> None:
+@pytest.mark.parametrize("media_type", [ZIP, TAR, GZIP, SEVEN, RAR])
+def test_zero_bytes_are_no_archive(tmp_path: Path, media_type: str) -> None:
     failure = opened(tmp_path, b"", media_type).failure
     assert failure is not None
     assert failure.code == "truncated"
+
+
+@pytest.mark.parametrize("media_type", ["application/pdf", "message/rfc822", "application/msword"])
+def test_a_document_without_a_byte_carries_nothing(tmp_path: Path, media_type: str) -> None:
+    unpacked = opened(tmp_path, b"", media_type)
+    assert unpacked.failure is None
+    assert unpacked.members == []
 
 
 def test_which_formats_are_containers() -> None:
