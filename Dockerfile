@@ -1,9 +1,9 @@
 # Canonry as one image; what a container does is the command: `worker decode`, `consumer catalog`, `topics apply` ...
 FROM python:3.11.14-slim-bookworm
 
-# libmagic1: formats are recognised by content.
+# libmagic1: formats are recognised by content. libarchive-tools: bsdtar reads compressed members of RAR archives.
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends libmagic1 \
+    && apt-get install -y --no-install-recommends libmagic1 libarchive-tools \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --uid 10001 --user-group --no-create-home --home-dir /var/lib/canonry canonry \
     && install -d -o canonry -g canonry /var/lib/canonry

@@ -26,12 +26,17 @@ system:
 	[ -f "$${XDG_CACHE_HOME:-$$HOME/.cache}/canonry/kafka-4.3.1/complete" ] || command -v mvn >/dev/null \
 	  || missing="$$missing maven"; \
 	$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || missing="$$missing python3-venv"; \
-	[ -z "$$missing" ] && exit 0; \
+	extra=""; command -v unrar unar bsdtar >/dev/null || extra=" libarchive-tools"; \
+	[ -z "$$missing$$extra" ] && exit 0; \
 	if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then sudo=""; \
 	elif command -v apt-get >/dev/null && sudo -n true 2>/dev/null; then sudo="sudo"; \
+	elif [ -z "$$missing" ]; then exit 0; \
 	else echo "Please install:$$missing (then run this again)"; exit 1; fi; \
-	echo "Installing$$missing"; \
-	$$sudo apt-get update -qq && $$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $$missing >/dev/null
+	install() { $$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$$@" >/dev/null; }; \
+	echo "Installing$$missing$$extra"; \
+	$$sudo apt-get update -qq; \
+	[ -z "$$missing" ] || install $$missing || exit 1; \
+	[ -z "$$extra" ] || install $$extra || echo "Without$$extra compressed RAR members stay shut."
 
 $(VENV)/.ready: requirements-dev.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \

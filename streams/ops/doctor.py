@@ -32,7 +32,7 @@ class Finding(msgspec.Struct, frozen=True):
 def apt(package: str) -> str:
     """How to install a system package here."""
     if platform.system() == "Darwin":
-        names = {"libmagic1": "libmagic", "openjdk-17-jre-headless": "openjdk@17"}
+        names = {"libarchive-tools": "libarchive", "libmagic1": "libmagic", "openjdk-17-jre-headless": "openjdk@17"}
         return f"brew install {names.get(package, package)}"
     return f"sudo apt-get install -y {package}"
 
@@ -65,6 +65,16 @@ def _configuration(settings: Settings) -> Iterator[Finding]:
     free = shutil.disk_usage(settings.data_dir).free / 2**30
     state = "ok" if free >= 1 else "warning"
     yield Finding("data directory", state, f"{settings.data_dir.absolute()}, {free:.1f} GiB free")
+
+
+def _rar(_: Settings) -> Iterator[Finding]:
+    from streams.decode.unpack.rar import PROGRAMS
+
+    found = next(filter(shutil.which, PROGRAMS), None)
+    if found is None:
+        yield Finding("rar", "warning", "compressed members of RAR archives can't be read", apt("libarchive-tools"))
+    else:
+        yield Finding("rar", "ok", f"compressed members are read with {found}")
 
 
 def _libmagic(_: Settings) -> Iterator[Finding]:
@@ -181,6 +191,7 @@ CHECKS: tuple[Callable[[Settings], Iterator[Finding]], ...] = (
     _python,
     _configuration,
     _libmagic,
+    _rar,
     _libraries,
     _broker,
     _blobs,
