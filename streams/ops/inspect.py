@@ -127,7 +127,7 @@ async def examine(
         if found.detection is not None and carries(found.detection, found.failure):
             with scratch_folder(settings) as folder:
                 opened = await open_members(
-                    slots, settings, path, found.detection, found.failure, depth=depth, into=folder
+                    slots, settings, path, name, found.detection, found.failure, depth=depth, into=folder
                 )
                 found = _said(found, opened)
                 work = (_member(each, folder, shown, settings, slots, depth + 1) for each in opened.members)

@@ -77,6 +77,7 @@ class UnpackArgs(msgspec.Struct, frozen=True, kw_only=True):
     """A container, and the empty folder for its members; both as `path_text` spelled them."""
 
     path: str
+    file_name: str  # a compressed file's only member takes its name from it
     media_type: str
     into: str
     limits: Limits
@@ -161,7 +162,9 @@ def run_unpack(args: UnpackArgs) -> UnpackAnswer:
     from streams.decode.unpack import unpack
 
     try:
-        found = unpack(text_path(args.path), args.media_type, text_path(args.into), args.limits)
+        found = unpack(
+            text_path(args.path), args.media_type, text_path(args.into), args.limits, file_name=args.file_name
+        )
     except OSError as error:
         if error.errno in _DISK_FAULTS:
             return UnpackAnswer(unavailable=error.strerror or str(error))

@@ -46,6 +46,7 @@ async def open_members(
     slots: Slots,
     settings: Settings,
     path: Path,
+    name: str,
     detection: Detection,
     failure: Failure | None,
     *,
@@ -55,6 +56,7 @@ async def open_members(
     """Looks for members in a slot.
 
     Args:
+        name: of the file, as its source has it.
         failure: why decode ended with the container itself; an archive is skipped by the rule `container`.
         depth: how many containers it lies in.
         into: an empty folder for the members' bytes.
@@ -69,6 +71,7 @@ async def open_members(
         return _merged(detection, failure, Unpacked(failure=Failure(code="bomb", message=message)))
     args = UnpackArgs(
         path=path_text(path),
+        file_name=name,
         media_type=detection.media_type,
         into=path_text(into),
         limits=_limits(limits, levels),

@@ -174,6 +174,7 @@ class DecodeStage(_Stage):
                         self._slots,
                         self._settings,
                         path,
+                        change.manifest.file_name,
                         detection,
                         failure,
                         depth=len(change.manifest.parent_order),
