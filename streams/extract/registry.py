@@ -75,6 +75,12 @@ EXTRACTORS: tuple[ExtractorSpec, ...] = (
         ),
         libraries=("lxml",),
     ),
+    ExtractorSpec(
+        name="csv",
+        version="1",
+        function="streams.extract.csv_table:extract",
+        media_types=("text/csv", "text/tab-separated-values"),
+    ),
 )
 """All extractors; a media type belongs to one of them."""
 
