@@ -39,9 +39,9 @@ def extract(request: Request) -> Draft:
         found.table([row for row in _read(text, dialect, warnings) if row])
     else:
         regions = _regions(_read(text, dialect, warnings))
-        widest = max(regions, key=lambda rows: len(rows) * _width(rows), default=[])
+        largest = max(regions, key=lambda rows: len(rows) * _width(rows), default=[])
         for region in regions:
-            found.add(region, _width(widest))
+            found.add(region, largest)
     if dialect.delimiter:
         metadata = metadata | {"delimiter": {"\t": "tab"}.get(dialect.delimiter, dialect.delimiter)}
     return Draft(
@@ -114,11 +114,14 @@ class _Found:
         self.blocks: list[Block] = []
         self.tables: list[Table] = []
         self.ragged = False
+        self._passed = False  # the largest region
 
-    def add(self, rows: list[Row], main: int) -> None:
-        """One region: remarks, a table, remarks; or remarks alone. `main`: columns of the file's largest table."""
+    def add(self, rows: list[Row], largest: list[Row]) -> None:
+        """One region: remarks, a table, remarks; or remarks alone. `largest`: the region with most cells."""
         width = _width(rows)
-        if width == 1 or (width < main and (len(rows) == 1 or (width == 2 and len(rows) <= MAX_REMARKS))):
+        self._passed = self._passed or rows is largest
+        few = len(rows) < 3 if self._passed else width == 2 and len(rows) <= MAX_REMARKS  # names and values above it
+        if width == 1 or (width < _width(largest) and (few or not _has_header(rows))):
             self._remarks(rows)
             return
         first = _first(rows, width)

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from typing import Any
 
+import msgspec
 import yaml
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -23,33 +24,57 @@ _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)",
 _BLANK = re.compile(r"\s*<br\s*/?>\s*", re.IGNORECASE)
 
 
+class MarkdownPart(msgspec.Struct):
+    """Blocks of a Markdown text, or of several that stand in one document."""
+
+    blocks: list[Block] = []
+    tables: list[Table] = []
+    refs: dict[int, int] = {}
+    dropped: Counter[str] = msgspec.field(default_factory=Counter)
+    warnings: set[str] = set()
+
+    def add(self, other: MarkdownPart) -> None:
+        """Appends another text's blocks."""
+        first, first_table = len(self.blocks), len(self.tables)
+        for block in other.blocks:
+            self.blocks.append(block if block.table is None else _moved(block, block.table + first_table))
+        self.tables += other.tables
+        self.refs.update({a + first: b + first for a, b in other.refs.items()})
+        self.dropped.update(other.dropped)
+        self.warnings |= other.warnings
+
+
+def read_markdown(text: str) -> MarkdownPart:
+    """The blocks of a Markdown text without front matter. Above the limits it is read as plain paragraphs."""
+    short = len(text) <= MAX_CHARS
+    tokens = MarkdownIt("commonmark", {"maxNesting": MAX_NESTING}).enable("table").parse(text) if short else []
+    if not short or any(token.level >= MAX_NESTING - 1 for token in tokens):
+        return MarkdownPart(blocks=paragraphs(text, None), warnings={"markdown_as_text"})
+    reader = _Reader()
+    reader.read(tokens)
+    return reader.part
+
+
 def extract(request: Request) -> Draft:
     """The blocks of a Markdown text. Errors: none of its own; every text is Markdown."""
     text, warnings, done = source_text(request, "utf-8")
     text, fields, readable = _front_matter(text)
-    short = len(text) <= MAX_CHARS
     if not readable:
         warnings.append("front_matter_unreadable")
-    reader = _Reader()
-    tokens = MarkdownIt("commonmark", {"maxNesting": MAX_NESTING}).enable("table").parse(text) if short else []
-    if not short or any(token.level >= MAX_NESTING - 1 for token in tokens):
-        reader.blocks += paragraphs(text, None)
-        warnings.append("markdown_as_text")
-    else:
-        reader.read(tokens)
+    part = read_markdown(text)
     authors = fields.pop("authors", None) or fields.pop("author", None) or []
     return Draft(
-        blocks=reader.blocks,
-        tables=reader.tables,
-        refs=reader.refs,
+        blocks=part.blocks,
+        tables=part.tables,
+        refs=part.refs,
         title=_first(fields.pop("title", None)),
         authors=authors if isinstance(authors, list) else [authors],
         created=_first(fields.pop("date", None) or fields.pop("created", None)),
         modified=_first(fields.pop("updated", None) or fields.pop("modified", None) or fields.pop("lastmod", None)),
         language=_first(fields.pop("lang", None) or fields.pop("language", None)),
         metadata={k: v if isinstance(v, str) else ", ".join(v) for k, v in fields.items()} | done,
-        warnings=list(dict.fromkeys(warnings + sorted(reader.warnings))),
-        dropped=[Dropped(what=what, count=count) for what, count in sorted(reader.dropped.items()) if count],
+        warnings=list(dict.fromkeys(warnings + sorted(part.warnings))),
+        dropped=[Dropped(what=what, count=count) for what, count in sorted(part.dropped.items()) if count],
     )
 
 
@@ -86,11 +111,7 @@ class _Reader:
     """Goes once over the tokens; nesting is in their order, so a stack of lists is all it keeps."""
 
     def __init__(self) -> None:
-        self.blocks: list[Block] = []
-        self.tables: list[Table] = []
-        self.refs: dict[int, int] = {}
-        self.dropped: Counter[str] = Counter()
-        self.warnings: set[str] = set()
+        self.part = MarkdownPart()
         self.lists: list[int | None] = []  # next number of each open list; None for bullets
         self.delimiters: list[str] = []
         self.markers: list[str | None] = []  # of each open item, until its first block takes it
@@ -141,7 +162,7 @@ class _Reader:
         return f"{number}{self.delimiters[-1]}"
 
     def _block(self, kind: BlockKind, text: str, *, level: int | None = None, links: list[Link] | None = None) -> None:
-        self.blocks.append(Block(kind=kind, text=text, level=level, links=links or [], source=BlockSource.MARKUP))
+        self.part.blocks.append(Block(kind=kind, text=text, level=level, links=links or [], source=BlockSource.MARKUP))
 
     def _inline(self, token: Token, level: int | None) -> None:
         text, links, images = self._text(token.children or [])
@@ -167,7 +188,7 @@ class _Reader:
                 links=links,
                 source=BlockSource.MARKUP,
             )
-            self.blocks.append(block)
+            self.part.blocks.append(block)
         else:
             self._block(BlockKind.QUOTE if self.quotes else BlockKind.PARAGRAPH, text, links=links)
 
@@ -198,25 +219,18 @@ class _Reader:
                     elif alternative:
                         images.append(alternative)
                     else:
-                        self.dropped["image_without_alt"] += 1
+                        self.part.dropped["image_without_alt"] += 1
                 case "html_inline":
                     if _BLANK.fullmatch(child.content):
                         parts.append("\n")
                     else:
-                        self.dropped["html_tag"] += 1
+                        self.part.dropped["html_tag"] += 1
         return "".join(parts).strip(), links, images
 
     def _html(self, source: str) -> None:
         walk, _, _ = parse(source)
-        first, first_table = len(self.blocks), len(self.tables)
-        for block in walk.blocks:
-            if block.table is not None:
-                block = _moved(block, block.table + first_table)
-            self.blocks.append(block)
-        self.tables += walk.tables
-        self.refs.update({a + first: b + first for a, b in walk.refs.items()})
-        self.dropped.update(walk.dropped)
-        self.warnings |= walk.warnings
+        found = MarkdownPart(walk.blocks, walk.tables, walk.refs, walk.dropped, walk.warnings)
+        self.part.add(found)
 
     def _table(self, token: Token) -> None:
         match token.type:
@@ -236,16 +250,16 @@ class _Reader:
                 table = Table(
                     n_rows=self.row, n_cols=columns, header_rows=int(named and self.row > 1), cells=self.cells
                 )
-                self.blocks.append(
+                self.part.blocks.append(
                     Block(
                         kind=BlockKind.TABLE,
                         text="",
-                        table=len(self.tables),
+                        table=len(self.part.tables),
                         links=self.table_links,
                         source=BlockSource.MARKUP,
                     )
                 )
-                self.tables.append(table)
+                self.part.tables.append(table)
                 self.cells = None
 
 

@@ -81,6 +81,19 @@ EXTRACTORS: tuple[ExtractorSpec, ...] = (
         function="streams.extract.csv_table:extract",
         media_types=("text/csv", "text/tab-separated-values"),
     ),
+    ExtractorSpec(
+        name="json",
+        version="1",
+        function="streams.extract.json_tree:extract",
+        media_types=("application/json",),
+        libraries=("markdown-it-py", "selectolax"),
+    ),
+    ExtractorSpec(
+        name="json_lines",
+        version="1",
+        function="streams.extract.json_tree:extract_lines",
+        media_types=("application/x-ndjson",),
+    ),
 )
 """All extractors; a media type belongs to one of them."""
 
