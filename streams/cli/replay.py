@@ -91,10 +91,25 @@ def plan(
 
 @replay.command()
 @_where
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="Work also on documents that could not come out otherwise: after a repair that no version tells of.",
+)
 def apply(
-    stage: str, to_time: datetime | None, to_offset: int | None, earliest: bool, ids: Path | None, as_json: bool
+    stage: str,
+    to_time: datetime | None,
+    to_offset: int | None,
+    earliest: bool,
+    ids: Path | None,
+    everything: bool,
+    as_json: bool,
 ) -> None:
     """Set the stage's offsets back, and read them back; then start the stage again. It must be stopped meanwhile.
+
+    decode passes over documents whose rules, extractor and policy are those that they were last treated with; --all has it
+    work on them, too.
 
     With --ids nothing is set back: the newest event of each document is published once more on the stage's topic, and
     the stage may go on working. A document that was deleted stays deleted.
@@ -114,7 +129,7 @@ def apply(
         if found.missing:
             raise click.exceptions.Exit(EXIT_INCOMPLETE)
         return
-    done = asyncio.run(ops.apply(settings, broker, stage, where))
+    done = asyncio.run(ops.apply(settings, broker, stage, where, everything=everything))
     if as_json:
         show_json({"run_id": done.run_id if done.plan.moved else None, **_values(done.plan, done.read_back)})
         return

@@ -12,6 +12,7 @@ import msgspec
 
 from streams.decode.identify import Identity, identify
 from streams.decode.names import essence, mismatch
+from streams.decode.rules import rules
 from streams.decode.unpack import is_archive
 from streams.extract.registry import plan
 from streams.records import Detection, Failure
@@ -83,6 +84,7 @@ def _detection(
         encoding_confidence=encoding.confidence if encoding else None,
         candidates=encoding.candidates if encoding else [],
         warnings=found.warnings,
+        rules=rules(),
     )
 
 

@@ -24,6 +24,7 @@ class ReplayMark(msgspec.Struct, frozen=True):
 
     run_id: str
     until: int
+    all: bool = False  # work also on what could not come out otherwise
 
     def __str__(self) -> str:
         return msgspec.json.encode({"replay": self}).decode()

@@ -124,8 +124,11 @@ async def plan(settings: Settings, broker: str, stage: str, where: Where) -> Pla
     return Plan(stage=stage, group=group, members=now_in, resets=resets)
 
 
-async def apply(settings: Settings, broker: str, stage: str, where: Where) -> Applied:
+async def apply(settings: Settings, broker: str, stage: str, where: Where, *, everything: bool = False) -> Applied:
     """Sets the offsets of a stage's group back, marks them, and reads them back.
+
+    Args:
+        everything: the stage works also on events that could not come out otherwise, see `streams.runtime.known`.
 
     Raises:
         GroupActive: the group has members; nothing was changed.
@@ -142,7 +145,7 @@ async def apply(settings: Settings, broker: str, stage: str, where: Where) -> Ap
         if not planned.moved:
             return Applied(run_id=run_id, plan=planned, read_back={})
         wanted = {
-            tp: OffsetAndMetadata(reset.to, str(ReplayMark(run_id, reset.done)))
+            tp: OffsetAndMetadata(reset.to, str(ReplayMark(run_id, reset.done, everything)))
             for tp, reset in zip(tps, planned.resets, strict=True)
             if reset.to is not None
         }

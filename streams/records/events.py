@@ -163,6 +163,7 @@ class Detection(Record, frozen=True, kw_only=True):
     encoding_confidence: float | None = None
     candidates: list[Candidate] = []
     warnings: list[str] = []
+    rules: str = ""  # `streams.decode.rules`: the same rules say the same of the same bytes
 
 
 class Timing(Record, frozen=True, kw_only=True):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from streams.errors import UndecodableMessage
 from streams.records.canon import Record
@@ -68,6 +68,18 @@ class Handler(Protocol):
 
     async def revoked(self) -> None:
         """All partitions were taken away."""
+
+
+@runtime_checkable
+class Knowing(Protocol):
+    """A handler that knows of which events of a replay the outcome would be the same."""
+
+    async def learn(self, replays: Mapping[int, int]) -> None:
+        """Replays are under way in these partitions, up to these offsets. Raises BrokerUnavailable."""
+
+    def known(self, partition: int, offset: int) -> bool:
+        """Whether the event at this offset would bring what it brought before."""
+        ...
 
 
 def read(topic: str, message: Any) -> Incoming:

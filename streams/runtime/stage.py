@@ -33,7 +33,7 @@ from streams.runtime.commits import commit, committed, positions
 from streams.runtime.lag import Book, PartitionLag
 from streams.runtime.lanes import Lanes
 from streams.runtime.mender import Fenced, Mender
-from streams.runtime.messages import Handler, Incoming, Outgoing, Outputs, read
+from streams.runtime.messages import Handler, Incoming, Knowing, Outgoing, Outputs, read
 from streams.runtime.metrics import Metrics
 from streams.runtime.offsets import PartitionOffsets
 from streams.runtime.producer import Producer
@@ -88,6 +88,7 @@ class StageApp:
         self.stage = stage
         self.done = 0  # events finished since the start
         self.dead_letters = 0
+        self.passed_over = 0  # of `done`: events of replays whose outcome was known
         self.restored_in_s: float | None = None  # how long the last restoration took
         self.caught_up = False  # once since the start: all was done that the log held then
         self.progressed_at = time.monotonic()
@@ -256,6 +257,8 @@ class StageApp:
                 self._marks = await self._begin()
                 began = time.monotonic()
                 await self._handler.assigned(partitions)
+                if isinstance(self._handler, Knowing):
+                    await self._handler.learn({at: mark.until for (_, at), mark in self._marks.items() if not mark.all})
                 self.restored_in_s = time.monotonic() - began
                 return
             except CanonryError as error:
@@ -318,6 +321,12 @@ class StageApp:
             return
         if not offsets.begin(message.offset, message.timestamp or 0.0):
             return  # once more within one assignment: it is running, or done
+        if isinstance(self._handler, Knowing) and await self._passed_over(self._handler, topic, message):
+            offsets.done(message.offset)
+            self.done += 1
+            self.passed_over += 1
+            self.progressed_at = time.monotonic()
+            return
         where = (topic, message.partition, message.offset)
         running = self._running.get(where)
         if running is not None and not self._handler.keeps_state:
@@ -330,6 +339,17 @@ class StageApp:
         if not self._lanes.active:
             self.progressed_at = time.monotonic()  # it was idle until now
         await self._lanes.submit(message.key or b"", lambda: self._run(job))
+
+    async def _passed_over(self, handler: Knowing, topic: str, message: Any) -> bool:
+        """Whether a replay has nothing to gain from this event: its outcome is known, and would be the same."""
+        await self._restored()
+        mark = self._mark((topic, message.partition), message.offset)
+        return (
+            mark is not None
+            and not mark.all
+            and self._is_current(message.generation_id)
+            and handler.known(message.partition, message.offset)
+        )
 
     async def _restored(self) -> None:
         """Until state and marks of the newest assignment are there."""

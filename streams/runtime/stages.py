@@ -7,7 +7,7 @@ import contextlib
 import hashlib
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,6 +16,7 @@ from weakref import WeakValueDictionary
 
 from streams.blobs import BlobStore, canon_key, members_key, original_key
 from streams.blobs.claim import payload_bytes
+from streams.decode.rules import rules
 from streams.errors import BlobCorrupt, BlobNotFound, DocumentError, SlotFailure
 from streams.extract.registry import fingerprint, plan
 from streams.records import (
@@ -49,6 +50,7 @@ from streams.runtime.jobs import (
     failed,
     path_text,
 )
+from streams.runtime.known import Now, unchanged_offsets
 from streams.runtime.members import carries, child_events, keep, listing_name, open_members
 from streams.runtime.messages import Incoming, Outgoing, Outputs
 from streams.runtime.scratch import scratch_folder
@@ -144,9 +146,22 @@ class DecodeStage(_Stage):
 
     name = "decode"
 
-    def __init__(self, workshop: Workshop) -> None:
+    def __init__(self, workshop: Workshop, broker: str = "") -> None:
         super().__init__(workshop)
         self._marking: set[asyncio.Future[bool]] = set()
+        self._broker = broker
+        self._known: dict[int, set[int]] = {}  # events of replays that would bring what they brought before
+
+    async def learn(self, replays: Mapping[int, int]) -> None:
+        """See `streams.runtime.messages.Knowing`."""
+        self._known = {}
+        if replays:
+            now = Now(await asyncio.to_thread(rules), load_policy(self._settings).id)
+            self._known = await unchanged_offsets(self._settings, self._broker, replays, now)
+
+    def known(self, partition: int, offset: int) -> bool:
+        """See `streams.runtime.messages.Knowing`."""
+        return offset in self._known.get(partition, ())
 
     async def handle(self, event: Incoming) -> Outputs:
         change = event.record

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Coroutine, Iterable
+from functools import partial
 from typing import Any, NoReturn
 
 from streams.blobs import open_store
@@ -82,7 +83,7 @@ class Worker:
             contents = self._stores[name] = RecordStore(self._settings, self._broker, "contents", Provenance)
             return ProvenanceStage(contents)
         handlers: dict[str, Callable[[Workshop], Handler]] = {
-            "decode": DecodeStage,
+            "decode": partial(DecodeStage, broker=self._broker),
             "extract": ExtractStage,
             "screen": ScreenStage,
         }
