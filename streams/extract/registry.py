@@ -35,6 +35,46 @@ class ExtractorSpec(msgspec.Struct, frozen=True, kw_only=True):
     options: dict[str, str] = {}
 
 
+XML_TYPES = (
+    "application/xml",
+    "text/xml",
+    "application/atom+xml",
+    "application/dita+xml",
+    "application/docbook+xml",
+    "application/gpx+xml",
+    "application/marcxml+xml",
+    "application/mathml+xml",
+    "application/mets+xml",
+    "application/mods+xml",
+    "application/oebps-package+xml",
+    "application/rdf+xml",
+    "application/rss+xml",
+    "application/smil+xml",
+    "application/soap+xml",
+    "application/tei+xml",
+    "application/ttml+xml",
+    "application/vnd.adobe.xdp+xml",
+    "application/vnd.google-earth.kml+xml",
+    "application/vnd.ms-word2006ml",
+    "application/vnd.ms-wordml",
+    "application/vnd.ms-spreadsheetml",
+    "application/vnd.oasis.opendocument.graphics-flat-xml",
+    "application/vnd.oasis.opendocument.presentation-flat-xml",
+    "application/vnd.oasis.opendocument.spreadsheet-flat-xml",
+    "application/vnd.oasis.opendocument.text-flat-xml",
+    "application/wsdl+xml",
+    "application/x-dtbncx+xml",
+    "application/x-fictionbook+xml",
+    "application/x-java-jnlp-file",
+    "application/x-plist",
+    "application/xfdf",
+    "application/xliff+xml",
+    "application/xslt+xml",
+    "image/svg+xml",
+    "text/x-opml",
+)
+"""XML without an extractor of its own."""
+
 EXTRACTORS: tuple[ExtractorSpec, ...] = (
     ExtractorSpec(
         name="text",
@@ -62,6 +102,13 @@ EXTRACTORS: tuple[ExtractorSpec, ...] = (
         function="streams.extract.pdf:extract",
         media_types=("application/pdf",),
         libraries=("pymupdf",),
+    ),
+    ExtractorSpec(
+        name="rtf",
+        version="1",
+        function="streams.extract.rtf:extract",
+        media_types=("text/rtf", "application/rtf"),
+        libraries=("selectolax",),
     ),
     ExtractorSpec(
         name="docx",
@@ -93,6 +140,20 @@ EXTRACTORS: tuple[ExtractorSpec, ...] = (
         version="1",
         function="streams.extract.json_tree:extract_lines",
         media_types=("application/x-ndjson",),
+    ),
+    ExtractorSpec(
+        name="xml",
+        version="1",
+        function="streams.extract.xml_tree:extract",
+        media_types=XML_TYPES,
+        libraries=("lxml", "selectolax"),
+    ),
+    ExtractorSpec(
+        name="mail",
+        version="1",
+        function="streams.extract.mail:extract",
+        media_types=("message/rfc822",),
+        libraries=("selectolax", "wordfreq", "ftfy"),
     ),
 )
 """All extractors; a media type belongs to one of them."""
