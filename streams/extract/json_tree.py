@@ -32,6 +32,9 @@ MAX_ITEMS = 500
 MAX_COORDINATES = 400
 """Characters of a geometry's coordinates that are shown; longer ones are a drawing, not text."""
 
+OWN = "#text"
+"""Key of what a thing itself says, beside its members: the text of an element that has attributes."""
+
 _POSITION = re.compile(r"\[\s*[-\d]")
 
 
@@ -108,7 +111,7 @@ def _noted(reading: Reading) -> list[str]:
 
 
 class _Item(msgspec.Struct):
-    """A scalar of an array that holds objects as well."""
+    """A plain value in an array that holds objects as well."""
 
     value: Any
 
@@ -148,8 +151,7 @@ class Tree:
         """The blocks of one value itself; returns what it holds: (path, value, level)."""
         if isinstance(value, _Item):  # between sections: it needs one of its own
             self.heading(path, level)
-            self.paragraph(plain(value.value))
-            return []
+            return self._one("", value.value, level)
         if is_scalar(value):
             self.field(path, plain(value))
             return []
@@ -166,14 +168,14 @@ class Tree:
         prefix = "" if shown else path
         if isinstance(value, Members):
             # Plain members first: behind an object they would seem to belong to its section.
-            named = sorted(value.items, key=lambda member: not is_scalar(member[1]))
+            named = sorted(value.items, key=lambda member: not _is_plain(member[1]))
         else:
             named = [(str(number), inner) for number, inner in enumerate(value, 1)]
         if not named:
             self.field(path, compact(value))
         inside = min(level + 1, MAX_LEVEL)
         if isinstance(value, list) and level < MAX_LEVEL:
-            return [(_path(prefix, key), _Item(inner) if is_scalar(inner) else inner, inside) for key, inner in named]
+            return [(_path(prefix, key), _Item(inner) if _is_plain(inner) else inner, inside) for key, inner in named]
         return [(_path(prefix, key), inner, inside) for key, inner in named]
 
     def field(self, name: str, text: str) -> None:
@@ -247,8 +249,17 @@ class Tree:
         return text
 
 
+def _is_plain(value: Any) -> bool:
+    """Whether a value needs no section: a scalar, some scalars, or nothing."""
+    if isinstance(value, Members):
+        return not value.items
+    return not isinstance(value, list) or all(map(is_scalar, value))
+
+
 def _path(above: str, key: str) -> str:
     """A key below others. Of very long paths the end is shown: else a small file could make a huge text of them."""
+    if key == OWN:
+        return above
     name = " ".join(key[:LONG].split()) or '""'
     path = f"{above}.{name}" if above else name
     return path if len(path) <= MAX_PATH else "…" + path[-MAX_PATH:]
