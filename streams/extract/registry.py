@@ -111,6 +111,13 @@ EXTRACTORS: tuple[ExtractorSpec, ...] = (
         libraries=("selectolax",),
     ),
     ExtractorSpec(
+        name="image",
+        version="1",
+        function="streams.extract.images:extract",
+        media_types=("image/png", "image/jpeg", "image/tiff", "image/gif", "image/bmp", "image/webp"),
+        libraries=("pillow",),
+    ),
+    ExtractorSpec(
         name="docx",
         version="1",
         function="streams.extract.docx:extract",

@@ -6,21 +6,30 @@ message is one that is opened as a mail of its own. A signature is left out, and
 
 from __future__ import annotations
 
+import codecs
+import io
 import mimetypes
 import re
+import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 from urllib.parse import unquote, urlsplit
 
-from streams.decode.unpack.mail_coding import BEGIN, YBEGIN, decoded, plain_chunks, uuencoded_chunks, yenc_chunks
+from streams.decode.encoding import bom_of
+from streams.decode.unpack.mail_coding import BEGIN, CHUNK, YBEGIN, decoded, plain_chunks, uuencoded_chunks, yenc_chunks
 from streams.decode.unpack.mail_headers import as_text, decode_words, lines, moment, read_headers, shortened
 from streams.decode.unpack.mail_parts import Part, parse
+from streams.decode.unpack.mail_signed import MAX_WRAPPED, signed_content
 from streams.decode.unpack.model import Sink
+from streams.decode.wide import without_bom
 
 _BODY_TYPES = frozenset({"text/plain", "text/html", "text/enriched", "text/richtext", "text/x-amp-html"})
+REPORTS = frozenset({"message/delivery-status", "message/disposition-notification", "message/feedback-report"})
+"""Fields about the delivery of a message, which a report shows with its text (RFC 3464, 8098, 5965)."""
 _SIGNATURES = frozenset({"application/pkcs7-signature", "application/x-pkcs7-signature", "application/pgp-signature"})
-_MIME_WRAPPED = frozenset({"application/pkcs7-mime", "application/x-pkcs7-mime"})
+MIME_WRAPPED = frozenset({"application/pkcs7-mime", "application/x-pkcs7-mime"})
 _MESSAGES = frozenset({"message/rfc822", "message/global", "message/rfc2822", "message/news"})
 _ENVELOPED = tuple(bytes.fromhex(oid) for oid in ("06092a864886f70d010703", "060b2a864886f70d0109100117"))
 """Object identifiers in DER: EnvelopedData and AuthEnvelopedData of CMS (RFC 5652, RFC 5083)."""
@@ -73,25 +82,83 @@ def unpack(path: Path, sink: Sink) -> None:
     Warnings of a member: `inline` (an image that the message shows), those of its transfer encoding.
     Warnings of the mail: `signature_left_out`, those of `mail_parts.parse`.
     """
-    with path.open("rb") as file:
-        end = path.stat().st_size
+    with opened(path) as (file, start, end):
         warnings: list[str] = []
-        root = parse(file, 0, end, warnings)
+        root = parse(file, start, end, warnings)
         for warning in warnings:
             sink.warn(warning)
-        _Attachments(file, sink, root).take()
+        Attachments(file, sink, root).take()
 
 
-class _Attachments:
+@contextmanager
+def opened(path: Path) -> Iterator[tuple[BinaryIO, int, int]]:
+    """A message with its begin and end; one that was stored as UTF-16 or UTF-32 as UTF-8, which can be parsed."""
+    with path.open("rb") as file:
+        head = file.read(4096)
+        bom = bom_of(head)
+        name = bom[0] if bom else without_bom(head)
+        if name is None or not name.startswith(("utf-16", "utf-32")):
+            yield file, bom[1] if bom and bom[0] == "utf-8" else 0, path.stat().st_size
+            return
+        with tempfile.TemporaryFile() as turned:
+            decoder = codecs.getincrementaldecoder(name)("replace")
+            file.seek(bom[1] if bom else 0)
+            while data := file.read(CHUNK):
+                turned.write(decoder.decode(data).encode("utf-8", "replace"))
+            turned.write(decoder.decode(b"", final=True).encode("utf-8", "replace"))
+            yield turned, 0, turned.tell()
+
+
+def is_body(part: Part) -> bool:
+    """Whether a part is the message itself, in one of its versions."""
+    if part.disposition.value.startswith("attachment"):
+        return False
+    if part.media_type in REPORTS:
+        return part.parent is not None and part.parent.media_type == "multipart/report"
+    if part.media_type not in _BODY_TYPES:
+        return False
+    if part.parent is None or part.parent.media_type == "multipart/alternative":
+        return True
+    if part.parent.media_type == "multipart/related" and part.parent.parts[0] is part:
+        return True
+    return not given_name(part, None)
+
+
+def is_enveloped(file: BinaryIO, part: Part) -> bool:
+    """Whether a part that is wrapped for S/MIME is encrypted."""
+    kind = part.content_type.parameters.get("smime-type", "").lower()
+    if kind:
+        return kind in ("enveloped-data", "authenveloped-data")
+    head = next(decoded(file, part.start, part.end, part.encoding, []), b"")[:64]
+    return any(oid in head for oid in _ENVELOPED)
+
+
+def given_name(part: Part, charset: str | None) -> str:
+    """The name that the mail gives a part; empty: none."""
+    for value in (part.disposition, part.content_type):
+        for key in ("filename", "name"):
+            name = as_text(value.parameters.get(key, ""), charset).strip()
+            if name:
+                return name
+    return ""
+
+
+def charset_of(root: Part) -> str | None:
+    """The charset that a message uses, for names whose own is not said."""
+    charsets = (part.charset for part in root.walk() if part.charset)
+    return next((found for found in charsets if found.lower() not in ("utf-8", "us-ascii")), None)
+
+
+class Attachments:
     """Decides part by part what is a member, and gives it to the sink."""
 
     def __init__(self, file: BinaryIO, sink: Sink, root: Part) -> None:
         self.file = file
         self.sink = sink
         self.root = root
-        charsets = (part.charset for part in root.walk() if part.charset)
-        self.charset = next((found for found in charsets if found.lower() not in ("utf-8", "us-ascii")), None)
+        self.charset = charset_of(root)
         self.count = 0
+        self.wrapped = 0  # signatures around it
 
     def take(self) -> None:
         hidden: set[int] = set()  # parts of what is encrypted
@@ -108,30 +175,33 @@ class _Attachments:
     def _leaf(self, part: Part) -> None:
         if part.media_type in _SIGNATURES:
             self.sink.warn("signature_left_out")
-        elif part.media_type in _MIME_WRAPPED and self._is_enveloped(part):
+        elif part.media_type in MIME_WRAPPED and is_enveloped(self.file, part):
             self._encrypted(part)
+        elif part.media_type in MIME_WRAPPED and (inner := signed_content(self.file, part)) is not None:
+            self._signed(inner)
         elif part.media_type == "message/external-body":
             self.count += 1
             where = part.content_type.parameters
             place = where.get("url") or "/".join(where[key] for key in ("site", "directory", "name") if where.get(key))
             said = f"The mail only says where it stands: {place[:200]}." if place else "It stands outside of the mail."
             self.sink.fail(self._name(part), "broken_link", said)
-        elif self._is_body(part):
+        elif is_body(part):
             self._encoded_files(part)
         else:
             self._member(part)
 
-    def _is_body(self, part: Part) -> bool:
-        """Whether a part is the message itself, in one of its versions."""
-        if part.disposition.value.startswith("attachment"):
-            return False
-        if part.media_type not in _BODY_TYPES:
-            return False
-        if part.parent is None or part.parent.media_type == "multipart/alternative":
-            return True
-        if part.parent.media_type == "multipart/related" and part.parent.parts[0] is part:
-            return True
-        return not self._given_name(part)
+    def _signed(self, inner: bytes) -> None:
+        """The attachments of a message that stands inside its signature."""
+        self.sink.warn("signature_left_out")
+        if self.wrapped >= MAX_WRAPPED:
+            self.sink.warn("members_left_out")
+            return
+        self.sink.passed(len(inner))
+        file = io.BytesIO(inner)
+        reader = Attachments(file, self.sink, parse(file, 0, len(inner), []))
+        reader.count, reader.wrapped = self.count, self.wrapped + 1
+        reader.take()
+        self.count = reader.count
 
     def _is_inline(self, part: Part) -> bool:
         """Whether the message shows it where it stands: an image that its HTML names, or one between its paragraphs."""
@@ -160,25 +230,9 @@ class _Attachments:
         self.count += 1
         self.sink.fail(self._name(part), "encrypted", "This part of the mail is encrypted (S/MIME or PGP).")
 
-    def _is_enveloped(self, part: Part) -> bool:
-        kind = part.content_type.parameters.get("smime-type", "").lower()
-        if kind:
-            return kind in ("enveloped-data", "authenveloped-data")
-        head = next(decoded(self.file, part.start, part.end, part.encoding, []), b"")[:64]
-        return any(oid in head for oid in _ENVELOPED)
-
-    def _given_name(self, part: Part) -> str:
-        """The name that the mail gives a part; empty: none."""
-        for value in (part.disposition, part.content_type):
-            for key in ("filename", "name"):
-                name = as_text(value.parameters.get(key, ""), self.charset).strip()
-                if name:
-                    return name
-        return ""
-
     def _name(self, part: Part) -> str:
         """The name of a part, invented where the mail gives none."""
-        name = self._given_name(part) or self._uuencoded_name(part)
+        name = given_name(part, self.charset) or self._uuencoded_name(part)
         if name:
             if part.media_type == "application/applefile" and not name.startswith("._"):
                 return f"._{name}"

@@ -21,6 +21,8 @@ MAX_HEADER = 64 << 20
 """Bytes of one header block that are looked at; what follows is body."""
 MAX_FIELD = 64 << 10
 """Bytes of one field that are kept."""
+MAX_JOINED = 1 << 20
+"""Bytes of all occurrences together of a field of which each counts."""
 MAX_PARAMETERS = 200
 
 KEPT = frozenset(
@@ -59,6 +61,7 @@ class Headers(msgspec.Struct, frozen=True, kw_only=True):
     fields: dict[bytes, bytes] = {}
     end: int  # offset of the body
     count: int = 0  # fields of any name
+    cut: bool = False  # a field was longer than is kept
 
     def raw(self, name: bytes) -> bytes:
         """The bytes of a field, unfolded; empty when it is not there."""
@@ -110,22 +113,40 @@ def _split(data: bytes) -> Iterator[bytes]:
         yield data[position:]
 
 
-def read_headers(file: BinaryIO, start: int, end: int) -> Headers:
-    """The header block that begins at `start`. It ends at a blank line, or where no more field comes."""
-    fields: dict[bytes, bytes] = {}
+def read_headers(
+    file: BinaryIO, start: int, end: int, kept: frozenset[bytes] = KEPT, joined: frozenset[bytes] = frozenset()
+) -> Headers:
+    """The header block that begins at `start`. It ends at a blank line, or where no more field comes.
+
+    Args:
+        kept: names of the fields to keep, in lower case.
+        joined: those of them that count each time they come: their values are joined with commas, and may be longer.
+    """
+    fields: dict[bytes, bytearray] = {}
     name, value, count = b"", bytearray(), 0
+    cut = False
     whole = True  # the line before this one was a whole one
     body = end
 
     def keep() -> None:
-        if name in KEPT and name not in fields:
-            fields[name] = bytes(value).strip()
+        nonlocal cut
+        if name not in kept:
+            return
+        if name not in fields:
+            fields[name] = value.strip()
+        elif name in joined and len(fields[name]) + len(value) < MAX_JOINED:
+            fields[name] += b", " + value.strip()
+        elif name in joined:
+            cut = True
 
     for offset, line in lines(file, start, min(end, start + MAX_HEADER)):
         content = line.rstrip(b"\r\n")
         if not whole or (content[:1] in (b" ", b"\t") and content.strip()):
-            if name in KEPT and len(value) < MAX_FIELD:
-                value += content
+            if name in kept:
+                if len(value) < (MAX_JOINED if name in joined else MAX_FIELD):
+                    value += content
+                else:
+                    cut = True
             whole = content != line
             continue
         if not content.strip():
@@ -143,7 +164,7 @@ def read_headers(file: BinaryIO, start: int, end: int) -> Headers:
     else:
         body = min(end, start + MAX_HEADER)
     keep()
-    return Headers(fields=fields, end=body, count=count)
+    return Headers(fields={key: bytes(found) for key, found in fields.items()}, end=body, count=count, cut=cut)
 
 
 def as_text(raw: bytes | str, charset: str | None = None) -> str:

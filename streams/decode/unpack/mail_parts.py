@@ -35,7 +35,7 @@ class Part:
         if parent is not None and parent.media_type == "multipart/digest":
             default = "message/rfc822"
         self.has_type = headers.raw(b"content-type") != b""
-        self.media_type = media_type_of(self.content_type) or default
+        self.media_type: str = media_type_of(self.content_type) or default
         encoding = headers.text(b"content-transfer-encoding").lower().split(";")[0].strip(" \t\"'").split()
         self.encoding = encoding[0] if encoding else ""
         self.charset = self.content_type.parameters.get("charset")
