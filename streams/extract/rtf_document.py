@@ -27,6 +27,10 @@ _ROW_NUMBERS = {b"trleft": "left", b"irow": "index", b"trhdr": "header", b"tbllk
 _CELL_MARKS = {b"clmrg": "across", b"clvmgf": "down_start", b"clvmrg": "down"}
 
 
+MAX_STORIES = 6
+"""Notes in boxes in notes; the words of deeper ones are passed over, their text is that of the deepest."""
+
+
 class RtfDocument(RtfHeader):
     """One RTF document: `read_all` does the work, the attributes hold what it found."""
 
@@ -36,6 +40,7 @@ class RtfDocument(RtfHeader):
         self.html: HtmlStory | None = None
         self.body = Body(self.styles, self.counts)
         self._story: Story | HtmlStory = Story(self.body.add)
+        self._stories = 0  # open ones inside the body
         self._row = RowRule()
         self._cell = CellRule(0)
         self._fields: list[Field] = []
@@ -86,17 +91,24 @@ class RtfDocument(RtfHeader):
 
     # --- destinations ---
 
-    def _own_story(self, done: Callable[[list[Item]], None]) -> None:
-        """From here to the end of the group text is a story of its own."""
-        items: list[Item] = []
-        outer = self._story
+    def _begin(self, _: int | None) -> None:
+        """`\\rtf1`: the last paragraph ends with the group, and is what the group says it is."""
+        state = self.state
+        state.on_close.append(lambda: self._story.close(state.paragraph))
+
+    def _own_story(self, done: Callable[[list[Item]], None]) -> bool:
+        """From here to the end of the group text is a story of its own. False: it can't be one here."""
+        outer, state = self._story, self.state
         if isinstance(outer, HtmlStory):
-            self.state.skip = True
-            return
+            state.skip = True
+            return False
+        if state.on_close or self._stories >= MAX_STORIES:
+            return False
+        items: list[Item] = []
         story = Story(items.append)
         row, self._row = self._row, RowRule()
         self._story = story
-        state = self.state
+        self._stories += 1
         state.mute, state.capture = False, None
         state.hidden = False
         state.paragraph = ParagraphRules()
@@ -104,19 +116,23 @@ class RtfDocument(RtfHeader):
         def close() -> None:
             story.close(state.paragraph)
             self._story, self._row = outer, row
+            self._stories -= 1
             done(items)
 
         state.on_close.append(close)
+        return True
 
     def _open_paragraph(self) -> Paragraph | None:
         return None if isinstance(self._story, HtmlStory) else self._story.paragraph
 
     def _furniture(self, kind: BlockKind) -> Callable[[int | None], None]:
-        return lambda _: self._own_story(lambda items: self.body.furniture(items, kind))
+        def begin(_: int | None) -> None:
+            self._own_story(lambda items: self.body.furniture(items, kind))
+
+        return begin
 
     def _footnote(self, _: int | None) -> None:
-        note = Note(BlockKind.FOOTNOTE, [])
-        outer, self._note = self._note, note
+        note, outer = Note(BlockKind.FOOTNOTE, []), self._note
 
         def done(items: list[Item]) -> None:
             self._note = outer
@@ -124,7 +140,8 @@ class RtfDocument(RtfHeader):
             if (paragraph := self._open_paragraph()) is not None and not self.state.deleted:
                 paragraph.notes.append(note)
 
-        self._own_story(done)
+        if self._own_story(done):
+            self._note = note
 
     def _endnote(self, _: int | None) -> None:
         if self._note is not None:
@@ -156,7 +173,7 @@ class RtfDocument(RtfHeader):
     def _marker(self, _: int | None) -> None:
         def done(text: str) -> None:
             paragraph = self._open_paragraph()
-            if paragraph is not None and not paragraph.parts:
+            if paragraph is not None and not paragraph.text:
                 marker = " ".join(text.split())
                 paragraph.marker = "•" if marker == "\ufffd" else marker
 
@@ -344,6 +361,7 @@ class RtfDocument(RtfHeader):
 
     def _add_words(self) -> None:
         self.words |= {
+            b"rtf": self._begin,
             b"par": self.end_paragraph,
             b"sect": self.end_paragraph,
             b"cell": lambda _: self._end_cell(nested=False),

@@ -93,9 +93,13 @@ class RtfHeader(Reader):
         self.state.on_close.append(lambda: done("".join(parts)))
 
     def _font_table(self, _: int | None) -> None:
-        parts = self._font_parts = []
+        parts: list[str] = []
+        self._font_parts = parts
+        self.state.on_close.append(self._leave_tables)
         self.captured(lambda _: self._end_font(), parts)
-        self.state.on_close.append(lambda: setattr(self, "_font_parts", None))
+
+    def _leave_tables(self) -> None:
+        self._font_parts = self._style_parts = None
 
     def _set_font(self, parameter: int | None) -> None:
         if self._font_parts is None:
@@ -126,9 +130,10 @@ class RtfHeader(Reader):
         self.codec = page_codec(parameter) or DEFAULT
 
     def _style_sheet(self, _: int | None) -> None:
-        parts = self._style_parts = []
+        parts: list[str] = []
+        self._style_parts = parts
+        self.state.on_close.append(self._leave_tables)
         self.captured(lambda _: None, parts)
-        self.state.on_close.append(lambda: setattr(self, "_style_parts", None))
 
     def _set_style(self, parameter: int | None) -> None:
         if self._style_parts is None:

@@ -175,6 +175,7 @@ class Reader:
         elif sign == b"-":
             self.emit("\u00ad")
         elif sign in b"\r\n":
+            self.flush()
             self.end_paragraph()
         elif sign == b"\t":
             self.emit("\t")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from streams.extract.rtf_tables import RowRule, RowText
 from streams.records import BlockKind, Link
 
-MAX_TABLE_DEPTH = 30
+MAX_TABLE_DEPTH = 15
 """Tables inside tables; deeper ones are read as part of the deepest."""
 
 
