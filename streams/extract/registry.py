@@ -162,6 +162,20 @@ EXTRACTORS: tuple[ExtractorSpec, ...] = (
         media_types=("message/rfc822",),
         libraries=("selectolax", "wordfreq", "ftfy"),
     ),
+    ExtractorSpec(
+        name="msg",
+        version="1",
+        function="streams.extract.msg:extract",
+        media_types=("application/vnd.ms-outlook",),
+        libraries=("selectolax", "wordfreq", "ftfy"),
+    ),
+    ExtractorSpec(
+        name="tnef",
+        version="1",
+        function="streams.extract.tnef:extract",
+        media_types=("application/vnd.ms-tnef",),
+        libraries=("selectolax", "wordfreq", "ftfy"),
+    ),
 )
 """All extractors; a media type belongs to one of them."""
 

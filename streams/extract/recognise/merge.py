@@ -1,0 +1,180 @@
+"""Recognised pages into a canon that has other pages: what is kept, what is replaced, and nothing twice."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+import msgspec
+
+from streams.extract.outcome import Draft
+from streams.extract.recognise import languages as by_language
+from streams.records import FURNITURE, Block, BlockKind, BlockSource, CanonBody, Dropped, Method, Page, Table
+
+NEARLY_EMPTY = 50
+"""Characters below which a page of pictures has no text to speak of; the screen's threshold for such pages."""
+
+_WORD = re.compile(r"\w+")
+_SAME = 0.5  # share of the layer's words that recognition finds, too: then the layer says what is to be seen
+_SPREAD = 0.6  # share of a recognised block's words that the layer has: then it is the same text
+_FEW = 3  # words of a layer that say nothing about it
+
+
+class Layer:
+    """The blocks that a canon has before recognition, by page."""
+
+    def __init__(self, body: CanonBody) -> None:
+        self.body = body
+        self.by_page: dict[int | None, list[int]] = {}
+        for index, block in enumerate(body.blocks):
+            self.by_page.setdefault(block.page, []).append(index)
+
+    def blocks(self, page: int) -> list[Block]:
+        return [self.body.blocks[index] for index in self.by_page.get(page, ())]
+
+
+def merged(
+    layer: Layer,
+    pages: list[Page],
+    found: Sequence[tuple[Block, float]],
+    recognised: set[int],
+    *,
+    warnings: Sequence[str],
+    noise: int,
+    metadata: dict[str, str],
+) -> Draft:
+    """The draft of the whole document, pages in order.
+
+    On a recognised page that has a text layer, the layer stays where recognition finds its words as well, and only
+    what it does not have is added: text in pictures. A layer whose words nobody sees on the page is replaced.
+    """
+    body = layer.body
+    by_page: dict[int, list[Block]] = {}
+    for block, _ in found:
+        by_page.setdefault(block.page or 0, []).append(block)
+    dropped = Counter({item.what: item.count for item in body.dropped})
+    dropped["recognition_noise"] += noise
+    gone: set[int] = set()
+    added: dict[int, list[Block]] = {}
+    kept_pages: set[int] = set()  # their text is that of the layer
+    for number in sorted(recognised):
+        here, new = layer.blocks(number), by_page.get(number, [])
+        if not here:
+            added[number] = new
+        elif _is_broken(here, new):
+            gone.update(layer.by_page[number])
+            dropped["replaced_text_layer"] += sum(len("".join(block.text.split())) for block in here)
+            added[number] = new
+        else:
+            added[number] = _beyond(here, new)
+            if not _is_nearly_empty(here):
+                added[number] = [_in_picture(block) for block in added[number]]
+                kept_pages.add(number)
+    blocks, places = _in_order(layer, gone, added)
+    pages = [_as_it_was(page, layer) if page.number in kept_pages else page for page in pages]
+    tables, blocks = _tables(body.tables, blocks)
+    ids = {block.id: places[index] for index, block in enumerate(body.blocks) if index in places}
+    refs = {places[i]: ids[b.ref] for i, b in enumerate(body.blocks) if i in places and b.ref and b.ref in ids}
+    text_kept = any(b.source is not BlockSource.OCR and b.kind not in FURNITURE and b.text for b in blocks)
+    return Draft(
+        blocks=blocks,
+        tables=tables,
+        pages=pages,
+        page_count=body.page_count,
+        method=Method.MIXED if text_kept else Method.OCR,
+        title=body.title if not gone else None,
+        authors=list(body.authors),
+        created=body.created,
+        modified=body.modified,
+        language=body.language if text_kept else None,
+        warnings=sorted({*body.warnings, *warnings}),
+        dropped=[Dropped(what=what, count=count) for what, count in sorted(dropped.items()) if count],
+        metadata={**body.metadata, **{key: value for key, value in metadata.items() if value}},
+        refs=refs,
+    )
+
+
+def _as_it_was(page: Page, layer: Layer) -> Page:
+    return next(before for before in layer.body.pages if before.number == page.number)
+
+
+def _is_nearly_empty(blocks: Sequence[Block]) -> bool:
+    """Whether a layer is a stamp or a number on a scanned page, not its text."""
+    return sum(len("".join(block.text.split())) for block in blocks if not block.hidden) < NEARLY_EMPTY
+
+
+def _in_order(layer: Layer, gone: set[int], added: dict[int, list[Block]]) -> tuple[list[Block], dict[int, int]]:
+    """Blocks page by page, and where each kept block of the layer went. What has no page keeps its place."""
+    blocks: list[Block] = []
+    places: dict[int, int] = {}
+    waiting = sorted(added)
+    for index, block in enumerate(layer.body.blocks):
+        while waiting and block.page is not None and waiting[0] < block.page:
+            blocks += added[waiting.pop(0)]
+        if index in gone:
+            continue
+        places[index] = len(blocks)
+        # ids, sections and languages are set again by the finishing step
+        blocks.append(msgspec.structs.replace(block, id="", ref=None, section=[], language=None))
+    for number in waiting:
+        blocks += added[number]
+    return blocks, places
+
+
+def _tables(tables: Sequence[Table], blocks: list[Block]) -> tuple[list[Table], list[Block]]:
+    """Tables that a block still stands for, and the blocks with their new numbers."""
+    used = sorted({block.table for block in blocks if block.table is not None})
+    new = {old: index for index, old in enumerate(used)}
+    kept = [
+        block if block.table is None else msgspec.structs.replace(block, table=new[block.table]) for block in blocks
+    ]
+    return [tables[old] for old in used], kept
+
+
+def _words(blocks: Sequence[Block]) -> list[str]:
+    return [word.casefold() for block in blocks for word in _WORD.findall(block.text)]
+
+
+def _text(blocks: Sequence[Block]) -> str:
+    return "\n".join(block.text for block in blocks if block.kind is not BlockKind.COMMENT)
+
+
+def _is_broken(layer: Sequence[Block], found: Sequence[Block]) -> bool:
+    """Whether recognition shows that a text layer does not say what is to be seen.
+
+    It finds too few of the layer's words, and of its own words a word list knows more than of the layer's.
+    """
+    words = Counter(_words(layer))
+    seen = Counter(_words(found))
+    if not seen:
+        return False
+    if words.total() < _FEW:
+        return seen.total() > words.total()
+    if (words & seen).total() >= _SAME * words.total():
+        return False
+    text, other = _text(layer), _text(found)
+    if text.count("\ufffd") > 0.1 * len(text):
+        return True
+    languages = sorted({lang for t in (text, other) if (lang := by_language.language_of(t)) is not None} | {"en"})
+    before = max((by_language.rate(text, code) or 0.0 for code in languages), default=0.0)
+    after = max((by_language.rate(other, code) or 0.0 for code in languages), default=0.0)
+    return after > before
+
+
+def _beyond(layer: Sequence[Block], found: Sequence[Block]) -> list[Block]:
+    """Recognised blocks whose words the layer does not have."""
+    have = Counter(_words(layer))
+    more = []
+    for block in found:
+        words = Counter(_words([block]))
+        if not words or block.kind in FURNITURE:
+            continue
+        if (words & have).total() < _SPREAD * words.total():
+            more.append(block)
+    return more
+
+
+def _in_picture(block: Block) -> Block:
+    """Text beside a text layer stands in a picture, whatever its size."""
+    return msgspec.structs.replace(block, kind=BlockKind.FIGURE, level=None, marker=None)
