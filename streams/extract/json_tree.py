@@ -155,6 +155,9 @@ class Tree:
         if is_scalar(value):
             self.field(path, plain(value))
             return []
+        if isinstance(value, Members) and not value.items:
+            self.field(path, "{}")
+            return []
         if isinstance(value, list) and all(map(is_scalar, value)):
             self._scalars(path, value)
             return []
@@ -171,8 +174,6 @@ class Tree:
             named = sorted(value.items, key=lambda member: not _is_plain(member[1]))
         else:
             named = [(str(number), inner) for number, inner in enumerate(value, 1)]
-        if not named:
-            self.field(path, compact(value))
         inside = min(level + 1, MAX_LEVEL)
         if isinstance(value, list) and level < MAX_LEVEL:
             return [(_path(prefix, key), _Item(inner) if _is_plain(inner) else inner, inside) for key, inner in named]

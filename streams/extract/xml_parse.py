@@ -116,15 +116,17 @@ class _Builder:
         self.open: list[Element] = [self.parsed.root]
         self.left = source + MAX_EXPANSION
         self.names: dict[str, str] = {}
+        self._parser = expat.ParserCreate("utf-8")
 
     def parse(self, text: str) -> Parsed:
-        parser = expat.ParserCreate("utf-8")
+        self._parser = parser = expat.ParserCreate("utf-8")
         parser.buffer_text = True
         parser.StartElementHandler = self.start
         parser.EndElementHandler = self.end
         parser.CharacterDataHandler = self.text
         parser.SkippedEntityHandler = self._skipped
         parser.ExternalEntityRefHandler = self._external
+        parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_ALWAYS)
         parser.UseForeignDTD(True)  # so that a name that nothing declares is reported, and no error
         for at in range(0, len(text), CHUNK):
             parser.Parse(text[at : at + CHUNK].encode(), False)
@@ -176,8 +178,14 @@ class _Builder:
         self.text(known if known is not None else f"&{name};")
 
     def _external(self, context: str | None, base: str | None, system: str | None, public: str | None) -> int:
-        """Called for what stands outside; it is counted, and stays there. The foreign DTD has no name."""
+        """Called for what stands outside; it is counted, and stays there.
+
+        A DTD or parameter entity is taken for empty: else expat would pass over the declarations behind it. The
+        foreign DTD, which we asked for, has no address.
+        """
         self.parsed.external += system is not None
+        if context is None:
+            self._parser.ExternalEntityParserCreate(context).Parse(b"", True)
         return 1
 
 
