@@ -35,6 +35,32 @@ class ExtractorSpec(msgspec.Struct, frozen=True, kw_only=True):
     options: dict[str, str] = {}
 
 
+CODE_TYPES = (
+    "application/pgp-encrypted",
+    "application/pgp-keys",
+    "application/pgp-signature",
+    "application/sql",
+    "application/toml",
+    "application/yaml",
+    "text/css",
+    "text/javascript",
+    "text/x-c",
+    "text/x-c++",
+    "text/x-csharp",
+    "text/x-diff",
+    "text/x-go",
+    "text/x-java",
+    "text/x-jsp",
+    "text/x-perl",
+    "text/x-php",
+    "text/x-python",
+    "text/x-ruby",
+    "text/x-rust",
+    "text/x-shellscript",
+    "text/x-typescript",
+)
+"""Text for machines, which people read as it stands."""
+
 XML_TYPES = (
     "application/xml",
     "text/xml",
@@ -149,6 +175,24 @@ EXTRACTORS: tuple[ExtractorSpec, ...] = (
         media_types=("application/x-ndjson",),
     ),
     ExtractorSpec(
+        name="calendar_cards",
+        version="1",
+        function="streams.extract.calendar_cards:extract",
+        media_types=("text/calendar", "text/vcard", "text/x-vcard"),
+    ),
+    ExtractorSpec(
+        name="subtitles",
+        version="1",
+        function="streams.extract.subtitles:extract",
+        media_types=("application/x-subrip", "text/vtt", "text/x-ssa"),
+    ),
+    ExtractorSpec(
+        name="code",
+        version="1",
+        function="streams.extract.code:extract",
+        media_types=CODE_TYPES,
+    ),
+    ExtractorSpec(
         name="xml",
         version="1",
         function="streams.extract.xml_tree:extract",
@@ -160,6 +204,13 @@ EXTRACTORS: tuple[ExtractorSpec, ...] = (
         version="1",
         function="streams.extract.mail:extract",
         media_types=("message/rfc822",),
+        libraries=("selectolax", "wordfreq", "ftfy"),
+    ),
+    ExtractorSpec(
+        name="mhtml",
+        version="1",
+        function="streams.extract.mail_page:extract",
+        media_types=("multipart/related",),
         libraries=("selectolax", "wordfreq", "ftfy"),
     ),
     ExtractorSpec(
