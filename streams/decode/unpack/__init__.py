@@ -24,12 +24,12 @@ _ARCHIVES: dict[str, str] = {
     "application/x-7z-compressed": "sevenzip",
     "application/vnd.rar": "rar",
     "application/mbox": "mbox",
-    "application/vnd.ms-tnef": "tnef",
 }
 """Media type -> module of this package that opens it. Of these the members are all there is."""
 _CARRIERS: dict[str, str] = {
     "message/rfc822": "mail",
     "application/vnd.ms-outlook": "msg",
+    "application/vnd.ms-tnef": "tnef",
     "application/pdf": "pdf",
     _OOXML + "wordprocessingml.document": "ooxml",
     _OOXML + "wordprocessingml.template": "ooxml",

@@ -73,6 +73,7 @@ _EXTENSIONS: dict[str, str] = {
 }
 _TYPES = mimetypes.MimeTypes(filenames=())  # Python's own table: the machine's differs from machine to machine
 _HAS_EXTENSION = re.compile(r"[^/\\]+\.[A-Za-z0-9]{1,8}\Z")
+_FRAME = re.compile(rb"(?:[ \t]*\r?\n){0,100}(?:(\d{1,12})[ \t]*\r?\n)?(?=[!-9;-~]+[ \t]*:)")
 _MAX_UUENCODED = 10_000
 
 
@@ -98,7 +99,8 @@ def opened(path: Path) -> Iterator[tuple[BinaryIO, int, int]]:
         bom = bom_of(head)
         name = bom[0] if bom else without_bom(head)
         if name is None or not name.startswith(("utf-16", "utf-32")):
-            yield file, bom[1] if bom and bom[0] == "utf-8" else 0, path.stat().st_size
+            skipped = bom[1] if bom and bom[0] == "utf-8" else 0
+            yield (file, *_without_frame(head[skipped:], skipped, path.stat().st_size))
             return
         with tempfile.TemporaryFile() as turned:
             decoder = codecs.getincrementaldecoder(name)("replace")
@@ -107,6 +109,16 @@ def opened(path: Path) -> Iterator[tuple[BinaryIO, int, int]]:
                 turned.write(decoder.decode(data).encode("utf-8", "replace"))
             turned.write(decoder.decode(b"", final=True).encode("utf-8", "replace"))
             yield turned, 0, turned.tell()
+
+
+def _without_frame(head: bytes, start: int, size: int) -> tuple[int, int]:
+    """Where a message stands in its file: behind blank lines, and within the count of bytes that Apple Mail writes."""
+    frame = _FRAME.match(head)
+    if frame is None:
+        return start, size
+    begin = start + frame.end()
+    counted = begin + int(frame[1]) if frame[1] else size
+    return begin, counted if begin < counted <= size else size
 
 
 def is_body(part: Part) -> bool:

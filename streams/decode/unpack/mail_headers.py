@@ -40,6 +40,11 @@ KEPT = frozenset(
     }
 )
 _FIELD = re.compile(rb"([!-9;-~]+)[ \t]*:")
+_USUAL_FIELD = re.compile(
+    rb"(?:Return-Path|Received|From|To|Cc|Date|Subject|Reply-To|Delivered-To|Message-ID|MIME-Version|DKIM-Signature"
+    rb"|References|In-Reply-To|Content-(?:Type|Transfer-Encoding|Disposition|ID)|X-[A-Za-z0-9-]+)[ \t]*:",
+    re.IGNORECASE,
+)
 _POSTMARK = re.compile(rb">*From ")
 _LINE_END = re.compile(rb"\r{0,2}\n|\r")
 _ENCODED_WORD = re.compile(r"=\?([^\s?*]+)(?:\*[^?\s]*)?\?([bBqQ])\?([^?]*)\?=")
@@ -116,7 +121,8 @@ def _split(data: bytes) -> Iterator[bytes]:
 def read_headers(
     file: BinaryIO, start: int, end: int, kept: frozenset[bytes] = KEPT, joined: frozenset[bytes] = frozenset()
 ) -> Headers:
-    """The header block that begins at `start`. It ends at a blank line, or where no more field comes.
+    """The header block that begins at `start`. It ends at a blank line, or where no more field comes; one line
+    that is no field, but has a usual one behind it, is passed over.
 
     Args:
         kept: names of the fields to keep, in lower case.
@@ -127,6 +133,8 @@ def read_headers(
     cut = False
     whole = True  # the line before this one was a whole one
     body = end
+    odd: int | None = None  # where a line stands that is no field; the next one tells whether the header goes on
+    mended = False
 
     def keep() -> None:
         nonlocal cut
@@ -150,19 +158,28 @@ def read_headers(
             whole = content != line
             continue
         if not content.strip():
-            body = offset + len(line)
+            body = offset + len(line) if odd is None else odd
             break
         found = _FIELD.match(content)
         if found is None or content.startswith(b"--"):
             if offset == start and _POSTMARK.match(content):
                 continue
-            body = offset
-            break
+            if odd is not None or mended or not count or content.startswith(b"--"):
+                body = offset if odd is None else odd
+                break
+            keep()
+            name, odd = b"", offset
+            continue
+        if odd is not None:
+            if not _USUAL_FIELD.match(content):
+                body = odd
+                break
+            odd, mended = None, True
         keep()
         name, value, count = found[1].lower(), bytearray(content[found.end() :]), count + 1
         whole = content != line
     else:
-        body = min(end, start + MAX_HEADER)
+        body = min(end, start + MAX_HEADER) if odd is None else odd
     keep()
     return Headers(fields={key: bytes(found) for key, found in fields.items()}, end=body, count=count, cut=cut)
 

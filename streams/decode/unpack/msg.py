@@ -10,6 +10,7 @@ from __future__ import annotations
 import struct
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import BinaryIO
 
 from streams.decode.unpack.compound import Compound, CompoundError, Entry
 from streams.decode.unpack.compound_writer import Node, bytes_node, copy_of, stream_node, written
@@ -39,14 +40,23 @@ def unpack(path: Path, sink: Sink) -> None:
     A warning of a member is `inline`: the message shows it in its text. Raises UnpackError(corrupt).
     """
     with path.open("rb") as file:
-        try:
-            compound = Compound(file, path.stat().st_size)
-        except CompoundError as error:
-            raise UnpackError("corrupt", f"The message can't be opened. {error}") from None
-        top = Properties(compound, compound.root, 32)
-        code_page = next((page for page in map(top.number, CODE_PAGES) if page), 0)
-        for number, storage in enumerate(_attachments(compound.root), 1):
-            _attachment(sink, compound, storage, number, code_page)
+        compound = opened(file, path.stat().st_size)
+        attach_all(sink, compound, Properties(compound, compound.root, 32))
+
+
+def opened(file: BinaryIO, size: int) -> Compound:
+    """The compound file of a message. Raises UnpackError(corrupt)."""
+    try:
+        return Compound(file, size)
+    except CompoundError as error:
+        raise UnpackError("corrupt", f"The message can't be opened. {error}") from None
+
+
+def attach_all(sink: Sink, compound: Compound, top: Properties) -> None:
+    """Gives the attachments of a message to a sink; `top` are the message's own properties."""
+    code_page = top.code_page()
+    for number, storage in enumerate(attachments(compound.root), 1):
+        _attachment(sink, compound, storage, number, code_page)
 
 
 class Properties:
@@ -73,20 +83,29 @@ class Properties:
         kind, raw = self.fixed.get(number, (0, b""))
         return file_time(struct.unpack("<Q", raw)[0]) if kind == _TIME else None
 
+    def code_page(self) -> int:
+        """The code page of a message's strings; 0 where it does not say."""
+        return next((page for page in map(self.number, CODE_PAGES) if page), 0)
+
+    def data(self, number: int, most: int) -> bytes:
+        """The first bytes of a binary property."""
+        entry = self.entry(number, 0x0102)
+        return self.compound.read(entry, most) if entry is not None and entry.is_stream else b""
+
     def entry(self, number: int, *kinds: int) -> Entry | None:
         """The stream or storage of a property, of the first of these types that is there."""
         names = (f"__substg1.0_{number:04x}{kind:04x}" for kind in kinds)
         return next((self.entries[name] for name in names if name in self.entries), None)
 
-    def text(self, number: int, code_page: int) -> str:
+    def text(self, number: int, code_page: int, most: int = MAX_TEXT) -> str:
         """A string, in UTF-16 or in the message's code page."""
         entry = self.entry(number, 0x001F)
         if entry is not None and entry.is_stream:
-            return self.compound.read(entry, MAX_TEXT).decode("utf-16-le", "replace").strip("\x00 ")
+            return self.compound.read(entry, most).decode("utf-16-le", "replace").strip("\x00 ")
         entry = self.entry(number, 0x001E)
         if entry is None or not entry.is_stream:
             return ""
-        return in_code_page(self.compound.read(entry, MAX_TEXT), code_page)
+        return in_code_page(self.compound.read(entry, most), code_page)
 
 
 def in_code_page(data: bytes, code_page: int) -> str:
@@ -95,11 +114,18 @@ def in_code_page(data: bytes, code_page: int) -> str:
     try:
         return data.decode("utf-8").strip()
     except UnicodeDecodeError:
-        label = {65001: "utf-8", 20127: "windows-1252", 0: "windows-1252", 28591: "windows-1252"}.get(code_page)
-        label = label or {20866: "koi8-r", 50220: "iso-2022-jp", 51932: "euc-jp"}.get(code_page)
-        if label is None and 28591 < code_page <= 28605:
-            label = f"iso-8859-{code_page - 28590}"
-        return decode_bytes(data, label or f"cp{code_page}").strip()
+        return decode_bytes(data, label_of(code_page) or "windows-1252").strip()
+
+
+def label_of(code_page: int) -> str | None:
+    """The charset of a Windows code page; None where it says nothing about a byte beyond ASCII."""
+    if code_page in (0, 20127):
+        return None
+    if 28591 <= code_page <= 28605:
+        return f"iso-8859-{code_page - 28590}"
+    named = {65001: "utf-8", 20866: "koi8-r", 21866: "koi8-u", 51932: "euc-jp", 51949: "euc-kr", 10000: "macintosh"}
+    named |= {50220: "iso-2022-jp", 50221: "iso-2022-jp", 50222: "iso-2022-jp", 54936: "gb18030", 1200: "utf-16le"}
+    return named.get(code_page, f"cp{code_page}")
 
 
 def file_time(ticks: int) -> datetime | None:
@@ -110,7 +136,8 @@ def file_time(ticks: int) -> datetime | None:
         return None
 
 
-def _attachments(storage: Entry) -> list[Entry]:
+def attachments(storage: Entry) -> list[Entry]:
+    """The storages of a message's attachments."""
     return [entry for entry in storage.storages() if entry.name.lower().startswith(_ATTACHMENT)]
 
 

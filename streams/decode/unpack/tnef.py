@@ -1,4 +1,4 @@
-"""Attachments in a winmail.dat, and the text of the message where it is only there.
+"""Attachments in a winmail.dat, and where in it the text of its message stands.
 
 Attributes and properties are found as spans of the file; only short ones are read into memory.
 Sources: [MS-OXTNEF] 2.1 (attributes, properties), [MS-OXCMSG] 2.2.2 (attachment properties).
@@ -33,17 +33,17 @@ from streams.decode.unpack.msg import (
     in_code_page,
 )
 from streams.decode.unpack.ole_objects import add_object
-from streams.decode.unpack.rtf_compressed import rtf_chunks
 
 SIGNATURE = b"\x78\x9f\x3e\x22"
 MAX_ATTRIBUTES = 200_000
 MAX_PROPERTIES = 10_000
 MAX_SHORT = 64 << 10
-MAX_RTF = 64 << 20
+MAX_RECIPIENTS = 10_000
 
-_BODY, _MESSAGE_PROPERTIES, _CODE_PAGE = 0x2800C, 0x69003, 0x69007
+FROM, SUBJECT, SENT, MESSAGE_ID, BODY = 0x08000, 0x18004, 0x38005, 0x18009, 0x2800C
+"""Attributes of the message that older programs write instead of properties."""
+_MESSAGE_PROPERTIES, _RECIPIENTS, _CODE_PAGE = 0x69003, 0x69004, 0x69007
 _ATTACHMENT_BEGINS, _TITLE, _ATTACHMENT_DATA, _CHANGED, _PROPERTIES = 0x69002, 0x18010, 0x6800F, 0x38013, 0x69005
-_RTF, _HTML = 0x1009, 0x1013
 _FIXED: dict[int, int] = {
     0x0001: 0, 0x0002: 4, 0x0003: 4, 0x0004: 4, 0x0005: 8, 0x0006: 8, 0x0007: 8, 0x000A: 4, 0x000B: 4, 0x0014: 8,
     0x0040: 8, 0x0048: 16,
@@ -73,39 +73,44 @@ class _Attachment:
 
 
 def unpack(path: Path, sink: Sink) -> None:
-    """The attachments of the winmail.dat at `path`. Its own text comes last, as `body.html`, `body.rtf` or `body.txt`.
+    """The attachments of the winmail.dat at `path`; its own text is the document.
 
-    Warnings of a member: `body`, `inline`. Of the container: `truncated` when it ends within an attribute.
+    A warning of a member is `inline`. Of the container: `truncated` when it ends within an attribute.
     Raises UnpackError(corrupt) when nothing of it can be read.
     """
     with path.open("rb") as file:
-        size = path.stat().st_size
-        if file.read(4) != SIGNATURE:
-            raise UnpackError("corrupt", "It does not begin as a winmail.dat does.")
-        _Reader(file, sink, size).read()
+        Reader(file, sink, path.stat().st_size).read()
 
 
-class _Reader:
+class Reader:
+    """Reads one winmail.dat: its attachments go to the sink, what is the message's own stays here."""
+
     def __init__(self, file: BinaryIO, sink: Sink, size: int) -> None:
         self.file = file
         self.sink = sink
         self.size = size
         self.code_page = 0
-        self.body: tuple[int, int] | None = None
+        self.own: dict[int, tuple[int, int]] = {}  # attributes of the message: where their values stand
         self.properties: dict[int, Value] = {}
+        self.recipients: list[dict[int, Value]] = []
         self.count = 0
 
     def read(self) -> None:
+        """Reads all attributes. Raises UnpackError(corrupt)."""
+        if self.bytes(0, 4) != SIGNATURE:
+            raise UnpackError("corrupt", "It does not begin as a winmail.dat does.")
         current: _Attachment | None = None
         seen = 0
         for number, start, end in self._attributes():
             seen += 1
             if number == _CODE_PAGE:
-                self.code_page = int.from_bytes(self._bytes(start, min(end, start + 4)), "little")
-            elif number == _BODY:
-                self.body = start, end
+                self.code_page = int.from_bytes(self.bytes(start, min(end, start + 4)), "little")
+            elif number in (FROM, SUBJECT, SENT, MESSAGE_ID, BODY):
+                self.own[number] = start, end
             elif number == _MESSAGE_PROPERTIES:
-                self.properties = self._properties(start, end)
+                self.properties, _ = self._properties(start, end)
+            elif number == _RECIPIENTS:
+                self._recipients(start, end)
             elif number == _ATTACHMENT_BEGINS:
                 if current is not None:
                     self._attachment(current)
@@ -113,24 +118,23 @@ class _Reader:
             elif number in (_TITLE, _ATTACHMENT_DATA, _CHANGED, _PROPERTIES):
                 current = current or _Attachment()  # where its beginning is left out
                 if number == _TITLE:
-                    current.title = self._bytes(start, min(end, start + MAX_SHORT))
+                    current.title = self.bytes(start, min(end, start + MAX_SHORT))
                 elif number == _ATTACHMENT_DATA:
                     current.data = start, end
                 elif number == _CHANGED:
-                    current.changed = _date(self._bytes(start, min(end, start + 14)))
+                    current.changed = date(self.bytes(start, min(end, start + 14)))
                 else:
-                    current.properties = self._properties(start, end)
+                    current.properties, _ = self._properties(start, end)
         if current is not None:
             self._attachment(current)
         if not seen:
             raise UnpackError("corrupt", "Its first attribute can't be read.")
-        self._text()
 
     def _attributes(self) -> Iterator[tuple[int, int, int]]:
         """Number, begin and end of each attribute; the last may be cut off."""
         at = 6
         for _ in range(MAX_ATTRIBUTES):
-            head = self._bytes(at, at + 9)
+            head = self.bytes(at, at + 9)
             if len(head) < 9 or head[0] not in (1, 2):
                 if head.strip(b"\x00\r\n"):
                     self.sink.warn("truncated")
@@ -145,15 +149,24 @@ class _Reader:
             at = start + length + 2
         self.sink.warn("members_left_out")
 
-    def _properties(self, start: int, end: int) -> dict[int, Value]:
-        """The properties in a span, each with its first value; as many as can be read."""
+    def _recipients(self, start: int, end: int) -> None:
+        """A table of properties: its rows, one after the other."""
+        count, at = self._long(start), start + 4
+        for _ in range(min(count, MAX_RECIPIENTS)):
+            if at + 4 > end:
+                break
+            row, at = self._properties(at, end)
+            self.recipients.append(row)
+
+    def _properties(self, start: int, end: int) -> tuple[dict[int, Value], int]:
+        """The properties in a span, each with its first value, as many as can be read; and where they end."""
         found: dict[int, Value] = {}
         count = self._long(start)
         at = start + 4
         for _ in range(min(count, MAX_PROPERTIES)):
             if at + 4 > end:
                 break
-            head = self._bytes(at, at + 4)
+            head = self.bytes(at, at + 4)
             if len(head) < 4:
                 break
             kind, number = struct.unpack("<HH", head)
@@ -173,29 +186,29 @@ class _Reader:
                 elif base in _FIXED:
                     length = _FIXED[base]
                 else:
-                    return found
+                    return found, end
                 if at + length > end + 3:
                     self.sink.warn("truncated")
                     found.setdefault(number, Value(base, at, max(at, end)))
-                    return found
+                    return found, end
                 if index == 0:
                     found.setdefault(number, Value(base, at, at + length))
                 at += _four(length)
-        return found
+        return found, at
 
     def _attachment(self, found: _Attachment) -> None:
         self.count += 1
         properties = found.properties
         title = in_code_page(found.title, self.code_page)
-        name = self._string(properties, LONG_NAME) or title or self._string(properties, FILE_NAME)
-        shown = shortened(self._string(properties, DISPLAY_NAME))
-        changed = found.changed or self._time(properties, MODIFIED) or self._time(properties, CREATED)
-        media_type = self._string(properties, MIME_TAG).lower() or None
-        warnings = ["inline"] if self._string(properties, CONTENT_ID) else []
+        name = self.string(properties, LONG_NAME) or title or self.string(properties, FILE_NAME)
+        shown = shortened(self.string(properties, DISPLAY_NAME))
+        changed = found.changed or self.time(properties, MODIFIED) or self.time(properties, CREATED)
+        media_type = self.string(properties, MIME_TAG).lower() or None
+        warnings = ["inline"] if self.string(properties, CONTENT_ID) else []
         data = properties.get(DATA)
         invented = f"attachment-{self.count}"
         if data is not None and data.kind == _OBJECT:
-            interface = self._bytes(data.start, min(data.end, data.start + 16))
+            interface = self.bytes(data.start, min(data.end, data.start + 16))
             if interface == _MESSAGE_INTERFACE:
                 path = f"{shown or shortened(name) or invented}.dat"
                 chunks = plain_chunks(self.file, data.start + 16, data.end)
@@ -207,7 +220,7 @@ class _Reader:
         span = found.data
         if span is None and data is not None:
             span = data.start, data.end
-        path = name or (shown if "." in shown else f"{shown or invented}{self._string(properties, EXTENSION)}")
+        path = name or (shown if "." in shown else f"{shown or invented}{self.string(properties, EXTENSION)}")
         if span is None:
             method = properties.get(METHOD)
             code = "broken_link" if method is not None and self._long(method.start) in (2, 3, 4, 7) else "corrupt"
@@ -225,46 +238,37 @@ class _Reader:
         raw = lambda: plain_chunks(self.file, start, end)  # noqa: E731
         add_object(self.sink, compound, compound.root, stem, raw=raw, warnings=warnings)
 
-    def _text(self) -> None:
-        """The message's own text, in its richest form."""
-        html, rtf = self.properties.get(_HTML), self.properties.get(_RTF)
-        if html is not None and html.end > html.start:
-            self.sink.add("body.html", plain_chunks(self.file, html.start, html.end), warnings=["body"])
-        elif rtf is not None and rtf.end - rtf.start > 16:
-            data = self._bytes(rtf.start, min(rtf.end, rtf.start + MAX_RTF))
-            self.sink.add("body.rtf", rtf_chunks(data), media_type="text/rtf", warnings=["body"])
-        elif self.body is not None and self._bytes(*self.body).strip(b"\x00 \t\r\n"):
-            text = in_code_page(self._bytes(*self.body), self.code_page)
-            self.sink.add("body.txt", [text.encode()], media_type="text/plain", warnings=["body"])
-
-    def _bytes(self, start: int, end: int) -> bytes:
+    def bytes(self, start: int, end: int) -> bytes:
+        """The bytes of a span."""
         self.file.seek(start)
         return self.file.read(max(0, end - start))
 
     def _long(self, at: int) -> int:
-        return int.from_bytes(self._bytes(at, at + 4), "little")
+        return int.from_bytes(self.bytes(at, at + 4), "little")
 
-    def _string(self, properties: dict[int, Value], number: int) -> str:
+    def string(self, properties: dict[int, Value], number: int) -> str:
+        """A short string of some properties; empty where there is none."""
         value = properties.get(number)
         if value is None or value.kind not in (_TEXT8, _TEXT16):
             return ""
-        data = self._bytes(value.start, min(value.end, value.start + MAX_SHORT))
+        data = self.bytes(value.start, min(value.end, value.start + MAX_SHORT))
         if value.kind == _TEXT16:
             return data.decode("utf-16-le", "replace").partition("\x00")[0].strip()
         return in_code_page(data, self.code_page)
 
-    def _time(self, properties: dict[int, Value], number: int) -> datetime | None:
+    def time(self, properties: dict[int, Value], number: int) -> datetime | None:
+        """A time in UTC."""
         value = properties.get(number)
         if value is None or value.kind != 0x0040:
             return None
-        return file_time(int.from_bytes(self._bytes(value.start, value.start + 8), "little"))
+        return file_time(int.from_bytes(self.bytes(value.start, value.start + 8), "little"))
 
 
 def _four(length: int) -> int:
     return (length + 3) // 4 * 4
 
 
-def _date(data: bytes) -> datetime | None:
+def date(data: bytes) -> datetime | None:
     """Year, month, day, hour, minute, second; the zone is not said and taken as UTC."""
     if len(data) < 12:
         return None
