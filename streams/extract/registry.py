@@ -156,6 +156,18 @@ EXTRACTORS: tuple[ExtractorSpec, ...] = (
         libraries=("lxml",),
     ),
     ExtractorSpec(
+        name="xlsx",
+        version="1",
+        function="streams.extract.sheet:extract_xlsx",
+        media_types=(
+            "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+            "application/vnd.openxmlformats-officedocument.spreadsheetml.template",
+            "application/vnd.ms-excel.sheet.macroEnabled.12",
+            "application/vnd.ms-excel.template.macroEnabled.12",
+        ),
+        libraries=("lxml",),
+    ),
+    ExtractorSpec(
         name="csv",
         version="1",
         function="streams.extract.csv_table:extract",

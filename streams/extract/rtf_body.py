@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
+from streams.extract.docx_captions import bind
 from streams.extract.docx_numbering import formatted
 from streams.extract.docx_styles import Styles, heading_level
 from streams.extract.rtf_story import Item, Note, Paragraph, TableItem, rows_of_text
@@ -244,10 +245,11 @@ class Body:
             self._remember(found.notes, index)
 
     def finish(self) -> None:
-        """Gives the notes that are still pending."""
+        """Gives the notes that are still pending, and binds captions to what they are about."""
         while self._notes or self._endnotes:
             self._flush(self._notes)
             self._flush(self._endnotes)
+        bind(self.blocks, self.tables, self.refs, {})
 
     def _warn(self, code: str) -> None:
         if code not in self.warnings:

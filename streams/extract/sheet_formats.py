@@ -75,7 +75,7 @@ def shown(value: float, code: str, *, date_1904: bool = False) -> tuple[str, str
     if math.isnan(value) or math.isinf(value):
         return "#NUM!", "e"
     section, negative = _chosen(_sections(code), value)
-    if section is None or (section.general and len(section.tokens) == 1):
+    if section is None or not code or (section.general and len(section.tokens) == 1):
         return general(value), "n"
     if section.is_date:
         text = _date(value, section, date_1904)

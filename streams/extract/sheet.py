@@ -1,0 +1,93 @@
+"""Workbooks (XLSX, XLSM, XLSB, XLS, ODS): every sheet a section, every region a table, values as they are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from streams.extract.ooxml import Package, children, w3c_date
+from streams.extract.outcome import Draft, Request
+from streams.extract.sheet_blocks import Blocks
+from streams.extract.sheet_model import Budget, Sheet
+from streams.extract.sheet_xlsx import XlsxWorkbook
+from streams.records import Dropped
+
+MAX_NAMES = 100
+"""Defined names that the metadata list."""
+
+_COUNTED = (
+    "hidden_sheets",
+    "very_hidden_sheets",
+    "hidden_rows",
+    "formulas_without_value",
+    "empty_sheets",
+    "charts",
+)
+"""Counts that the metadata tell."""
+_CORE = {
+    "dc:subject": "subject",
+    "dc:description": "description",
+    "cp:keywords": "keywords",
+    "cp:category": "category",
+    "cp:lastModifiedBy": "last_modified_by",
+}
+
+
+def extract_xlsx(request: Request) -> Draft:
+    """An XLSX or XLSM workbook.
+
+    Errors: DocumentError `corrupt`, `truncated`, `encrypted`, `bomb` or `too_large`. A sheet that is damaged gives
+    what there is of it, with a warning (`sheet_damaged`).
+    """
+    budget = Budget()
+    with Package(request.path) as package:
+        workbook = XlsxWorkbook(request.path, package, budget)
+        draft = _draft(workbook.sheets(), budget)
+        _core(package, draft)
+        names = workbook.defined_names()
+        if any(part.endswith("vbaproject.bin") for part in package.parts()):
+            draft.metadata["macros"] = "present, not run"
+        _warn(draft, package.warnings)
+    return _finished(draft, budget, names, request)
+
+
+def _draft(sheets: Iterable[Sheet], budget: Budget) -> Draft:
+    blocks = Blocks(budget)
+    for sheet in sheets:
+        blocks.add(sheet)
+    draft = Draft(blocks=blocks.blocks, tables=blocks.tables, refs=blocks.refs)
+    if blocks.hidden_columns:
+        draft.metadata["hidden_columns"] = "; ".join(blocks.hidden_columns)
+    return draft
+
+
+def _finished(draft: Draft, budget: Budget, names: list[tuple[str, str]], request: Request) -> Draft:
+    """Says what was hidden, missing or left out."""
+    draft.metadata |= {name: str(budget.counts[name]) for name in _COUNTED if budget.counts[name]}
+    if names:
+        draft.metadata["defined_names"] = "; ".join(f"{name} = {target}" for name, target in names[:MAX_NAMES])
+    if budget.counts["covered_cell_text"]:
+        draft.dropped.append(Dropped(what="covered_cell_text", count=budget.counts["covered_cell_text"]))
+    _warn(draft, budget.warnings)
+    draft.warnings = list(dict.fromkeys([*request.detection.warnings, *draft.warnings]))
+    return draft
+
+
+def _warn(draft: Draft, codes: Iterable[str]) -> None:
+    draft.warnings = list(dict.fromkeys([*draft.warnings, *codes]))
+
+
+def _core(package: Package, draft: Draft) -> None:
+    """Title, authors and dates of the core properties (ECMA-376 part 2, 11)."""
+    root = package.optional_xml(package.related("", "core-properties"))
+    found: dict[str, str] = {}
+    for name, element in children(root) if root is not None else ():
+        text = " ".join((element.text or "").split())
+        if text:
+            found.setdefault(name, text)
+    draft.title = found.get("dc:title")
+    draft.authors = [author for part in found.get("dc:creator", "").split(";") if (author := part.strip())]
+    draft.created, bad_created = w3c_date(found.get("dcterms:created"))
+    draft.modified, bad_modified = w3c_date(found.get("dcterms:modified"))
+    if bad_created or bad_modified:
+        package.warn("bad_date")
+    draft.metadata |= {key: found[name] for name, key in _CORE.items() if name in found}
