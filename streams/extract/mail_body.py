@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 import msgspec
 
-from streams.decode.unpack.mail import MIME_WRAPPED, REPORTS, given_name, is_body, is_enveloped
+from streams.decode.unpack.mail import REPORTS, given_name, is_body, is_enveloped, is_wrapped
 from streams.decode.unpack.mail_coding import BEGIN, YBEGIN, decoded
 from streams.decode.unpack.mail_parts import Part, parse
 from streams.decode.unpack.mail_signed import MAX_WRAPPED, signed_content
@@ -33,6 +33,7 @@ MAX_DEPTH = 50
 POORER = 0.75
 """An HTML part with fewer of the words of the plain text than this is a stub of it."""
 
+_PAGE = re.compile(r"\s*<(?:!doctype html|html|body|head|div|p|table)\b", re.IGNORECASE)
 _WORD = re.compile(r"\w+")
 _URL = re.compile(r"<?(?:https?|ftp|mailto|cid):[^\s>]*>?", re.IGNORECASE)
 
@@ -142,6 +143,8 @@ class BodyReader:
         """What a part says, all below it included; nothing where it is an attachment."""
         if not part.is_multipart:
             return self._leaf(part)
+        if not part.parts:  # its delimiter comes nowhere: what is there is read as it stands
+            return self._unstructured(part)
         if depth >= MAX_DEPTH:
             content = self._sequence(leaf for leaf in part.walk() if not leaf.is_multipart)
             content.warn("deep_nesting")
@@ -170,7 +173,7 @@ class BodyReader:
         return content
 
     def _leaf(self, part: Part) -> Content:
-        if part.media_type in MIME_WRAPPED:
+        if is_wrapped(part):
             return self._wrapped(part)
         if part.media_type == "text/calendar" and not _is_attached(part):
             return self._calendar(part)
@@ -192,6 +195,14 @@ class BodyReader:
             delete_space = parameters.get("delsp", "").strip().lower() == "yes"
             text = without_files(text)
             content.add(plain_content(text, flowed=flowed, delete_space=delete_space))
+        return content
+
+    def _unstructured(self, part: Part) -> Content:
+        content = Content()
+        text = self._text(part, content)
+        if text.strip():
+            is_page = _PAGE.match(text) is not None
+            content.add(html_content(text) if is_page else plain_content(text))
         return content
 
     def _calendar(self, part: Part) -> Content:

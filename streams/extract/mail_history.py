@@ -16,6 +16,8 @@ from streams.records import Block, BlockKind
 MAX_ATTRIBUTION = 500
 """Characters of "On … wrote:", line breaks included."""
 MAX_SIGNATURE_LINES = 30
+MAX_LOOKED = 2000
+"""Lines of one paragraph in which the head of an earlier message is looked for."""
 MAX_FIELDS = 12
 """Lines of the head that some programs put above the message they answer."""
 
@@ -109,31 +111,70 @@ def history_start(lines: Sequence[str]) -> int | None:
     return None
 
 
-def mark_history(blocks: list[Block]) -> list[Block]:
-    """Blocks of a page of a mail, those of an earlier message as quotes: from its head to the end.
+def mark_history(blocks: list[Block], refs: dict[int, int]) -> tuple[list[Block], dict[int, int]]:
+    """Blocks of a mail with markup, those of an earlier message as quotes: from its head to the end; and signatures.
 
-    Only paragraphs change their kind: a table of an earlier message is one still.
+    Only paragraphs change their kind: a table of an earlier message is one still. A paragraph in which the earlier
+    message begins is cut in two there.
+
+    Args:
+        refs: index of a block -> index of the block it belongs to; comes back for the new indexes.
     """
     marked = list(blocks)
-    start: int | None = None
     for index, block in enumerate(blocks):
         if block.kind is not BlockKind.PARAGRAPH:
             continue
         lines = block.text.split("\n")
         nearby = lines if len(lines) > 2 else [b.text for b in blocks[index : index + 6]]
-        at = next((n for n, line in enumerate(lines) if n < 50 and is_separator(line)), None)
-        if at is not None or begins_head(lines) or begins_head(nearby):
+        at = history_start(lines[:MAX_LOOKED])
+        if at is not None or begins_head(nearby):
+            marked = _as_history(marked, index)
             if at:
-                continue  # text of its own before it, in one block: not to be told apart without loss of links
-            start = index
+                before, after = _cut(block, lines, at)
+                marked[index : index + 1] = [before, after]
+                refs = {_moved(source, index): _moved(target, index) for source, target in refs.items()}
             break
-        following = next((b for b in blocks[index + 1 : index + 2]), None)
+        following = blocks[index + 1] if index + 1 < len(blocks) else None
         if following is not None and following.kind is BlockKind.QUOTE and is_attribution(block.text):
             marked[index] = msgspec.structs.replace(block, kind=BlockKind.QUOTE, level=following.level)
         elif is_sent_from(block.text):
             marked[index] = msgspec.structs.replace(block, kind=BlockKind.SIGNATURE)
-    if start is not None:
-        for index in range(start, len(blocks)):
-            if blocks[index].kind is BlockKind.PARAGRAPH:
-                marked[index] = msgspec.structs.replace(blocks[index], kind=BlockKind.QUOTE, level=1)
-    return marked
+    _mark_signature(marked)
+    return marked, refs
+
+
+def _as_history(blocks: list[Block], start: int) -> list[Block]:
+    return [
+        msgspec.structs.replace(block, kind=BlockKind.QUOTE, level=1)
+        if index >= start and block.kind is BlockKind.PARAGRAPH
+        else block
+        for index, block in enumerate(blocks)
+    ]
+
+
+def _cut(block: Block, lines: list[str], at: int) -> tuple[Block, Block]:
+    texts = "\n".join(lines[:at]), "\n".join(lines[at:])
+    links = [link for link in block.links if link.text in texts[0]]
+    rest = [link for link in block.links if link.text not in texts[0]]
+    before = msgspec.structs.replace(block, text=texts[0], links=links)
+    return before, msgspec.structs.replace(block, text=texts[1], links=rest, kind=BlockKind.QUOTE, level=1)
+
+
+def _moved(index: int, cut: int) -> int:
+    return index + 1 if index > cut else index
+
+
+def _mark_signature(blocks: list[Block]) -> None:
+    """What stands below a line of two hyphens, to the end or to what is quoted."""
+    for index, block in enumerate(blocks):
+        if block.kind is not BlockKind.PARAGRAPH or block.text.partition("\n")[0].strip() not in ("--", "-- "):
+            continue
+        end = index + 1
+        while end < len(blocks) and blocks[end].kind in (BlockKind.PARAGRAPH, BlockKind.FIGURE):
+            end += 1
+        if end - index > MAX_SIGNATURE_LINES or (end < len(blocks) and blocks[end].kind is not BlockKind.QUOTE):
+            continue
+        for place in range(index, end):
+            if blocks[place].kind is BlockKind.PARAGRAPH:
+                blocks[place] = msgspec.structs.replace(blocks[place], kind=BlockKind.SIGNATURE)
+        return

@@ -83,5 +83,5 @@ def html_walk(text: str) -> tuple[Walk, PageMeta]:
     if flattened:
         walk.warnings.add("deep_nesting")
         walk.dropped["nesting"] += flattened
-    walk.blocks = mark_history(walk.blocks)
+    walk.blocks, walk.refs = mark_history(walk.blocks, walk.refs)
     return walk, page_meta(tree)

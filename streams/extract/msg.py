@@ -104,10 +104,10 @@ def _draft(file: BinaryIO, size: int) -> Draft:
         raise DocumentError("encrypted", "The text of the message is encrypted (S/MIME or rights management).")
     if not top.fixed and not top.entries:
         raise DocumentError("corrupt", "The file has no properties of a message.")
-    return message_draft(envelope(source, _recipients(compound)), content, listing.names(), warnings)
+    return message_draft(envelope(source, _recipients(compound, source.page)), content, listing.names(), warnings)
 
 
-def _recipients(compound: Compound) -> list[tuple[int, Mailbox]]:
+def _recipients(compound: Compound, message_page: int) -> list[tuple[int, Mailbox]]:
     found: list[tuple[int, Mailbox]] = []
     for storage in compound.root.storages():
         if not storage.name.lower().startswith(_RECIPIENT):
@@ -115,7 +115,7 @@ def _recipients(compound: Compound) -> list[tuple[int, Mailbox]]:
         if len(found) >= MAX_MAILBOXES:
             break
         properties = Properties(compound, storage, _RECIPIENT_HEADER)
-        page = properties.code_page()
+        page = properties.code_page() or message_page
         mailbox = mailbox_of(*(properties.text(number, page) for number in (NAME, SMTP, ADDRESS)))
         if mailbox is not None:
             found.append(((properties.number(RECIPIENT_TYPE) or 1) & 0xFF, mailbox))

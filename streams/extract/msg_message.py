@@ -188,8 +188,8 @@ def rtf_content(data: bytes) -> Content:
     elif b"\\fromtext" in data[:1000]:  # plain text that was wrapped ([MS-OXRTFEX] 2.1.2)
         content = plain_content("\n".join(block.text for block in document.body.blocks))
     else:
-        blocks = mark_history(document.body.blocks)
-        content = Content(blocks=blocks, tables=document.body.tables, refs=document.body.refs, rich=True)
+        blocks, refs = mark_history(document.body.blocks, document.body.refs)
+        content = Content(blocks=blocks, tables=document.body.tables, refs=refs, rich=True)
     content.warn(*document.warnings)
     return content
 

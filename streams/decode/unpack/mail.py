@@ -29,7 +29,7 @@ _BODY_TYPES = frozenset({"text/plain", "text/html", "text/enriched", "text/richt
 REPORTS = frozenset({"message/delivery-status", "message/disposition-notification", "message/feedback-report"})
 """Fields about the delivery of a message, which a report shows with its text (RFC 3464, 8098, 5965)."""
 _SIGNATURES = frozenset({"application/pkcs7-signature", "application/x-pkcs7-signature", "application/pgp-signature"})
-MIME_WRAPPED = frozenset({"application/pkcs7-mime", "application/x-pkcs7-mime"})
+_MIME_WRAPPED = frozenset({"application/pkcs7-mime", "application/x-pkcs7-mime"})
 _MESSAGES = frozenset({"message/rfc822", "message/global", "message/rfc2822", "message/news"})
 _ENVELOPED = tuple(bytes.fromhex(oid) for oid in ("06092a864886f70d010703", "060b2a864886f70d0109100117"))
 """Object identifiers in DER: EnvelopedData and AuthEnvelopedData of CMS (RFC 5652, RFC 5083)."""
@@ -136,6 +136,13 @@ def is_body(part: Part) -> bool:
     return not given_name(part, None)
 
 
+def is_wrapped(part: Part) -> bool:
+    """Whether a part is wrapped for S/MIME: by its type, or by the name where a gateway took the type."""
+    if part.media_type == "application/octet-stream":
+        return given_name(part, None).lower().endswith(".p7m")
+    return part.media_type in _MIME_WRAPPED
+
+
 def is_enveloped(file: BinaryIO, part: Part) -> bool:
     """Whether a part that is wrapped for S/MIME is encrypted."""
     kind = part.content_type.parameters.get("smime-type", "").lower()
@@ -187,9 +194,9 @@ class Attachments:
     def _leaf(self, part: Part) -> None:
         if part.media_type in _SIGNATURES:
             self.sink.warn("signature_left_out")
-        elif part.media_type in MIME_WRAPPED and is_enveloped(self.file, part):
+        elif is_wrapped(part) and is_enveloped(self.file, part):
             self._encrypted(part)
-        elif part.media_type in MIME_WRAPPED and (inner := signed_content(self.file, part)) is not None:
+        elif is_wrapped(part) and (inner := signed_content(self.file, part)) is not None:
             self._signed(inner)
         elif part.media_type == "message/external-body":
             self.count += 1

@@ -16,8 +16,8 @@ MAX_PARTS = 100_000
 MAX_GUESSES = 1000
 """Lines that are looked at for being a delimiter that the header does not name."""
 _CHUNK = 1 << 18
-_DELIMITER = re.compile(rb"[\r\n]--[^\r\n]{1,400}")
-_LONGEST = 403
+_DELIMITER = re.compile(rb"[\r\n]--[^\r\n]{1,2000}")  # RFC 2046 5.1.1 allows 70
+_LONGEST = 2003
 _PART_FIELD = re.compile(rb"content-(?:type|transfer-encoding|disposition|id|description)[ \t]*:", re.IGNORECASE)
 
 
@@ -178,7 +178,7 @@ def _begins_part(file: BinaryIO, at: int, end: int) -> bool:
 
 def _after_line_end(file: BinaryIO, at: int) -> int:
     file.seek(at)
-    data = file.read(1024)
+    data = file.read(4096)
     rest = data.lstrip(b" \t")
     skipped = len(data) - len(rest)
     for line_end in (b"\r\r\n", b"\r\n", b"\n", b"\r"):

@@ -194,6 +194,40 @@ def test_history_and_signature_in_html(tmp_path: Path) -> None:
     assert [kind for kind, _ in said(mail(tmp_path, HTML, "", outlook))] == ["paragraph", "quote", "quote"]
 
 
+def test_history_within_a_paragraph_and_a_signature_below_hyphens(tmp_path: Path) -> None:
+    page = (
+        "<p>Yes.</p><p>--</p><p>Ada</p><p>Harbour<br>-----Original Message-----<br>From: Tom</p>"
+        "<table><caption>Prices</caption><tr><th>a<th>b</tr><tr><td>1<td>2</tr></table>"
+    )
+    body = mail(tmp_path, HTML, "", page)
+    assert said(body)[:5] == [
+        ("paragraph", "Yes."),
+        ("signature", "--"),
+        ("signature", "Ada"),
+        ("signature", "Harbour"),
+        ("quote", "-----Original Message-----\nFrom: Tom"),
+    ]
+    caption, table = body.blocks[-2:]
+    assert (caption.kind.value, caption.ref) == ("caption", table.id)
+
+
+@pytest.mark.parametrize("boundary", ["", "; boundary=other"])
+def test_parts_without_delimiters_are_read_as_they_stand(tmp_path: Path, boundary: str) -> None:
+    body = mail(tmp_path, f"Content-Type: multipart/mixed{boundary}", "", "Here is your fish.")
+    assert said(body) == [("paragraph", "Here is your fish.")]
+    assert "boundary_missing" in body.warnings
+
+
+def test_headers_are_found_where_mail_files_have_them(tmp_path: Path) -> None:
+    text = "Subject: Hello\nthis is no field\nMessage-ID: <1@x.example>\n\nText.\n"
+    for before, after in (("", ""), ("\n\n", ""), (f"{len(text)}\n", "<plist/>"), ("\ufeff", "")):
+        body = mail(tmp_path, before + text + after)
+        assert (body.title, body.metadata["message_id"]) == ("Hello", "1@x.example")
+        assert said(body) == [("paragraph", "Text.")]
+    body = mail(tmp_path, "Subject: Hello", "Text: without", "a blank line.", "", "More.")
+    assert [t for _, t in said(body)] == ["a blank line.", "More."]
+
+
 @pytest.mark.parametrize(
     ("label", "codec"),
     [
@@ -231,7 +265,9 @@ def test_what_is_encrypted_says_so(tmp_path: Path) -> None:
     version = ("Content-Type: application/pgp-encrypted", "", "Version: 1")
     whole = mixture("encrypted", version, ("Content-Type: application/octet-stream", "", *armour))
     smime = ["Content-Type: application/pkcs7-mime; smime-type=enveloped-data", "", "AAAA"]
-    for lines in (["Subject: x", "", *armour], whole, smime):
+    named = ["Content-Type: application/octet-stream; name=smime.p7m", "Content-Transfer-Encoding: base64", ""]
+    named.append(base64.b64encode(bytes.fromhex("308006092a864886f70d010703a080")).decode())
+    for lines in (["Subject: x", "", *armour], whole, smime, named):
         with pytest.raises(DocumentError) as caught:
             mail(tmp_path, *lines)
         assert caught.value.problem == "encrypted"

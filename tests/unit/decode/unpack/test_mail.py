@@ -350,3 +350,28 @@ def test_real_mail(tmp_path: Path) -> None:
     assert opened_file(tmp_path, CORPUS / "rfc2047-attachment.eml", "message/rfc822").paths == ["てすと.txt"]
     empty = opened_file(tmp_path, CORPUS / "uuencode.eml", "message/rfc822")
     assert [(m.path, m.size) for m in empty.members] == [("PGP_Cmts_on_12-14-01_Pkg.doc", 0)]
+
+
+def test_attachments_inside_a_signature(tmp_path: Path) -> None:
+    from tests.unit.extract.test_mail import signed_data
+
+    inner = b"Content-Type: multipart/mixed; boundary=i\r\n\r\n--i\r\n\r\nText.\r\n--i\r\n"
+    inner += b"Content-Disposition: attachment; filename=c.txt\r\n\r\nx\r\n--i--\r\n"
+    head = b"Content-Type: application/pkcs7-mime; smime-type=signed-data; name=smime.p7m\n"
+    found = of(tmp_path, head + b"Content-Transfer-Encoding: base64\n\n" + base64.b64encode(signed_data(inner)))
+    assert found.data == {"c.txt": b"x"}
+    assert found.warnings == ["signature_left_out"]
+    cut = of(tmp_path, head + b"\n" + signed_data(inner)[:9])
+    assert cut.paths == ["smime.p7m"]
+
+
+def test_the_fields_of_a_report_are_its_text(tmp_path: Path) -> None:
+    status = b"--b\n\nIt came back.\n--b\nContent-Type: message/delivery-status\n\nAction: failed\n--b--\n"
+    assert of(tmp_path, b"Content-Type: multipart/report; boundary=b\n\n" + status).paths == []
+    assert of(tmp_path, b"Content-Type: multipart/mixed; boundary=b\n\n" + status).paths == ["attachment-1.txt"]
+
+
+def test_a_mail_stored_as_utf16(tmp_path: Path) -> None:
+    text = "Content-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: image/png; name=é.png\n\nx\n--b--\n"
+    for codec in ("utf-16", "utf-16-le", "utf-16-be"):
+        assert of(tmp_path, text.encode(codec)).data == {"é.png": b"x"}
