@@ -6,7 +6,7 @@ import re
 from collections import Counter
 
 from streams.extract.csv_dialect import Dialect, Reader, find_dialect, is_number_or_date, separator_line, with_delimiter
-from streams.extract.grids import MAX_CELLS, add_table, check_cells, grid
+from streams.extract.grids import MAX_CELLS, MEMORY, PER_CELL, PER_CHARACTER, add_table, check_size, grid
 from streams.extract.outcome import Draft, Request
 from streams.extract.text import paragraphs, source_text
 from streams.records import Block, BlockKind, BlockSource, Table
@@ -61,13 +61,14 @@ def _is_list(text: str) -> bool:
 def _read(text: str, dialect: Dialect, warnings: list[str]) -> list[Row]:
     """All rows. Cells are counted while they are read, so that too large a table costs no more than one that fits."""
     reader = Reader(text, dialect)
+    check_size(0, len(text), "The table")
     rows: list[Row] = []
     cells = 0
     for row in reader:
         cells += len(row)
-        if cells > MAX_CELLS:
-            check_cells(max(cells, text.count(dialect.delimiter or "\n") + text.count("\n")), "The table")
-            check_cells(cells, "The table, read so far,")
+        if cells > MAX_CELLS or cells * PER_CELL + len(text) * PER_CHARACTER > MEMORY:
+            about = text.count(dialect.delimiter or "\n") + text.count("\n") * (dialect.delimiter is not None)
+            check_size(max(cells, about), len(text), "The table")
         rows.append(row)
     if reader.strays:
         warnings.append("stray_quote")

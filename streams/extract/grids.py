@@ -8,22 +8,33 @@ from streams.errors import DocumentError
 from streams.records import Block, BlockKind, BlockSource, Cell, Table
 
 MAX_CELLS = 2_000_000
-"""Cells of one document. A slot of 1.5 GB carries this many to the end of its way, with its text and its record."""
+"""Cells of one document."""
+MEMORY = 1_250_000_000
+PER_CELL = 500
+PER_CHARACTER = 14
+"""Bytes that a table may take on its way to a record and through the screen; measured per cell and per character of it.
+A slot has 1.5 GB (`[worker] slot_memory_mb`)."""
+
+
+def check_size(cells: int, characters: int, what: str) -> None:
+    """Raises DocumentError `too_large` for a table that a slot can't carry; `what` begins the message."""
+    if cells > MAX_CELLS or cells * PER_CELL + characters * PER_CHARACTER > MEMORY:
+        fits = f"{MAX_CELLS} cells, or {MEMORY // PER_CHARACTER} characters in few cells"
+        raise DocumentError("too_large", f"{what} has {cells} cells and {characters} characters; what fits is {fits}.")
 
 
 def check_cells(count: int, what: str) -> None:
-    """Raises DocumentError `too_large` for more cells than a slot carries; `what` begins the message."""
-    if count > MAX_CELLS:
-        raise DocumentError("too_large", f"{what} has {count} cells; the limit for one document is {MAX_CELLS}.")
+    """As `check_size`, where only the cells are known."""
+    check_size(count, 0, what)
 
 
 def grid(rows: Sequence[Sequence[str]], header_rows: int, caption: str | None = None) -> Table:
     """A table of these rows; short rows are filled up with empty cells.
 
-    Errors: DocumentError `too_large`, see `check_cells`.
+    Errors: DocumentError `too_large`, see `check_size`.
     """
     columns = max(map(len, rows), default=0)
-    check_cells(len(rows) * columns, "A table")
+    check_size(len(rows) * columns, 0, "A table")
     cells = [
         Cell(row=number, col=col, text=row[col] if col < len(row) else "", header=number < header_rows)
         for number, row in enumerate(rows)

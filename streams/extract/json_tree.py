@@ -20,6 +20,8 @@ MAX_LEVEL = 6
 """Headings deeper than this are paths: `a.b.c`."""
 LONG = 1000
 """Characters from which a text is a paragraph of its own, and no table has it in a cell."""
+MAX_BLOCKS = 600_000
+"""Values that are no cells of tables; each is a block, which takes some 1.5 KB on its way through the screen."""
 MAX_PATH = 300
 """Characters of a path or key."""
 MAX_COLUMNS = 300
@@ -140,7 +142,10 @@ class Tree:
         self.blocks.append(Block(kind=BlockKind.CODE, text=text, source=BlockSource.MARKUP))
 
     def add(self, value: Any) -> None:
-        """The blocks of a value. Nesting costs no stack of ours: what is open stands in a list."""
+        """The blocks of a value. Nesting costs no stack of ours: what is open stands in a list.
+
+        Errors: DocumentError `too_large` for more blocks than a slot carries.
+        """
         stack: list[tuple[str, Any, int]] = [("", value, 0)]
         while stack:
             path, top, level = stack.pop()
@@ -149,6 +154,8 @@ class Tree:
 
     def _one(self, path: str, value: Any, level: int) -> list[tuple[str, Any, int]]:
         """The blocks of one value itself; returns what it holds: (path, value, level)."""
+        if len(self.blocks) > MAX_BLOCKS:
+            raise DocumentError("too_large", f"It has more than {MAX_BLOCKS} values beside each other.")
         if isinstance(value, _Item):  # between sections: it needs one of its own
             self.heading(path, level)
             return self._one("", value.value, level)

@@ -10,8 +10,8 @@ import msgspec
 
 from streams.errors import DocumentError
 
-MAX_CHARS = 128 << 20
-MAX_VALUES = 3_000_000
+MAX_CHARS = 64 << 20
+MAX_VALUES = 2_500_000
 """Commas and brackets of one text: what they part takes some 100 bytes of memory each while it is read."""
 
 _JSON_SPACE = " \t\n\r"

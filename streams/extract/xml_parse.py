@@ -17,7 +17,7 @@ from lxml import etree
 
 from streams.errors import DocumentError
 
-MAX_CHARS = 128 << 20
+MAX_CHARS = 64 << 20
 MAX_TAGS = 1_000_000
 """Start tags of one document; each costs some 500 bytes of memory while it is read."""
 MAX_EXPANSION = 4 << 20

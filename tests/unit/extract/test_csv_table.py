@@ -121,7 +121,14 @@ def test_too_many_cells_are_an_answer(tmp_path: Path, monkeypatch: pytest.Monkey
     with pytest.raises(DocumentError) as caught:
         csv(tmp_path, "a,b\n" + "1,2\n" * 10)
     assert caught.value.problem == "too_large"
-    assert "the limit for one document is 10" in caught.value.message
+    assert "has 22 cells and 44 characters; what fits is 10 cells" in caught.value.message
+
+
+def test_too_much_text_is_an_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("streams.extract.grids.MEMORY", 1000)
+    with pytest.raises(DocumentError) as caught:
+        csv(tmp_path, "a,b\n" + "long,text\n" * 10)
+    assert caught.value.problem == "too_large"
 
 
 def test_strays_cost_bounded_time() -> None:
