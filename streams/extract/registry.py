@@ -168,6 +168,30 @@ EXTRACTORS: tuple[ExtractorSpec, ...] = (
         libraries=("lxml",),
     ),
     ExtractorSpec(
+        name="xlsb",
+        version="1",
+        function="streams.extract.sheet:extract_xlsb",
+        media_types=("application/vnd.ms-excel.sheet.binary.macroEnabled.12",),
+        libraries=("lxml", "python-calamine"),
+    ),
+    ExtractorSpec(
+        name="xls",
+        version="1",
+        function="streams.extract.sheet:extract_xls",
+        media_types=("application/vnd.ms-excel",),
+        libraries=("xlrd",),
+    ),
+    ExtractorSpec(
+        name="ods",
+        version="1",
+        function="streams.extract.sheet:extract_ods",
+        media_types=(
+            "application/vnd.oasis.opendocument.spreadsheet",
+            "application/vnd.oasis.opendocument.spreadsheet-template",
+        ),
+        libraries=("lxml",),
+    ),
+    ExtractorSpec(
         name="csv",
         version="1",
         function="streams.extract.csv_table:extract",

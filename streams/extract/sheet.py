@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from streams.errors import DocumentError
 from streams.extract.ooxml import Package, children, w3c_date
 from streams.extract.outcome import Draft, Request
 from streams.extract.sheet_blocks import Blocks
@@ -50,6 +51,49 @@ def extract_xlsx(request: Request) -> Draft:
     return _finished(draft, budget, names, request)
 
 
+def extract_xlsb(request: Request) -> Draft:
+    """An XLSB workbook. Errors: DocumentError `corrupt`, `truncated`, `encrypted`, `bomb` or `too_large`."""
+    from streams.extract.sheet_xlsb import XlsbWorkbook
+
+    budget = Budget()
+    with Package(request.path) as package:
+        draft = _draft(XlsbWorkbook(request.path, budget).sheets(), budget)
+        _core(package, draft)
+        _warn(draft, package.warnings)
+    return _finished(draft, budget, [], request)
+
+
+def extract_xls(request: Request) -> Draft:
+    """An XLS workbook. Errors: DocumentError `corrupt`, `encrypted` or `too_large`."""
+    from streams.extract.sheet_xls import XlsWorkbook
+
+    budget = Budget()
+    workbook = XlsWorkbook(request.path, budget)
+    draft = _draft(workbook.sheets(), budget)
+    author = workbook.author()
+    if author:
+        draft.metadata["last_modified_by"] = author
+    return _finished(draft, budget, workbook.defined_names(), request)
+
+
+def extract_ods(request: Request) -> Draft:
+    """An OpenDocument spreadsheet.
+
+    Errors: DocumentError `corrupt`, `truncated`, `encrypted`, `bomb` or `too_large`.
+    """
+    from streams.extract.sheet_ods import OdsWorkbook
+
+    budget = Budget()
+    with Package(request.path) as package:
+        if "META-INF/manifest.xml" in package and b"encryption-data" in package.read("META-INF/manifest.xml"):
+            raise DocumentError("encrypted", "The document needs a password.")
+        workbook = OdsWorkbook(request.path, budget)
+        draft = _draft(workbook.sheets(), budget)
+        _open_document_info(package, draft)
+        _warn(draft, package.warnings)
+    return _finished(draft, budget, workbook.names, request)
+
+
 def _draft(sheets: Iterable[Sheet], budget: Budget) -> Draft:
     blocks = Blocks(budget)
     for sheet in sheets:
@@ -91,3 +135,21 @@ def _core(package: Package, draft: Draft) -> None:
     if bad_created or bad_modified:
         package.warn("bad_date")
     draft.metadata |= {key: found[name] for name, key in _CORE.items() if name in found}
+
+
+def _open_document_info(package: Package, draft: Draft) -> None:
+    """Title, author and dates of `meta.xml` (ODF 1.3 part 3, 4.3)."""
+    root = package.optional_xml("meta.xml" if "meta.xml" in package else None)
+    found: dict[str, str] = {}
+    for element in root.iter() if root is not None else ():
+        text = " ".join((element.text or "").split())
+        if isinstance(element.tag, str) and text:
+            found.setdefault(element.tag.rpartition("}")[2], text)
+    draft.title = found.get("title")
+    author = found.get("initial-creator") or found.get("creator")
+    draft.authors = [author] if author else []
+    draft.created, bad_created = w3c_date(found.get("creation-date"))
+    draft.modified, bad_modified = w3c_date(found.get("date"))
+    if bad_created or bad_modified:
+        package.warn("bad_date")
+    draft.metadata |= {key: found[key] for key in ("subject", "description", "keyword") if key in found}

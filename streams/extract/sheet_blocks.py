@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from streams.extract.grids import MAX_CELLS
 from streams.extract.sheet_model import (
@@ -58,8 +58,9 @@ class Blocks:
         for remark in sheet.remarks:
             wanted.setdefault(remark.row, []).append(remark.col)
         shown, unseen = _parted(sheet)
-        self._regions(sheet, shown, merged, hidden=hidden, wanted=wanted, places=places)
-        self._regions(sheet, unseen, merged, hidden=True, wanted=wanted, places=places)
+        self._regions(sheet, shown, merged, sheet.hidden_rows, hidden=hidden, wanted=wanted, places=places)
+        others = {row.number for row in shown} if unseen else ()
+        self._regions(sheet, unseen, merged, others, hidden=True, wanted=wanted, places=places)
         if unseen and not hidden:
             self._budget.warn("hidden_rows")
             self._budget.counts["hidden_rows"] += len(unseen)
@@ -80,12 +81,13 @@ class Blocks:
         sheet: Sheet,
         rows: list[Row],
         merged: _Merges,
+        elsewhere: Collection[int],
         *,
         hidden: bool,
         wanted: dict[int, list[int]],
         places: dict[tuple[int, int], int],
     ) -> None:
-        for region in find_regions(rows, merged.areas):
+        for region in find_regions(rows, merged.areas, elsewhere):
             understand(region, merged.areas, sheet.headers)
             at = self._region(region, merged, sheet.links, hidden=hidden)
             for row in region.rows:

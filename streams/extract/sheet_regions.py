@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from streams.extract.sheet_model import BOLD, TEXT, Area, Row
 
@@ -37,15 +39,30 @@ class Region:
         return self.right - self.left + 1
 
 
-def find_regions(rows: list[Row], merges: list[Area]) -> list[Region]:
-    """The regions of a sheet from top to bottom, then from left to right; none for no cells."""
+def find_regions(rows: list[Row], merges: list[Area], elsewhere: Collection[int] = ()) -> list[Region]:
+    """The regions of a sheet from top to bottom, then from left to right; none for no cells.
+
+    Args:
+        elsewhere: rows that are not empty, though not among `rows`: they part nothing.
+    """
     if not rows:
         return []
-    bridged = _bridged(merges)
+    bridged = _bridged([*merges, *_held(rows, elsewhere)])
     found = _cut(rows, merges, bridged, 0)
     if len(found) > MAX_REGIONS:
         return [_region(rows, merges)]
     return _joined(found)
+
+
+def _held(rows: list[Row], elsewhere: Collection[int]) -> list[Area]:
+    """Gaps between rows that are filled by rows which are told of elsewhere."""
+    if not elsewhere:
+        return []
+    return [
+        Area(one.number, 0, other.number, 0)
+        for one, other in pairwise(rows)
+        if other.number > one.number + 1 and all(number in elsewhere for number in range(one.number + 1, other.number))
+    ]
 
 
 def _bridged(merges: list[Area]) -> list[tuple[int, int]]:

@@ -174,8 +174,8 @@ class XlsxWorkbook:
         if row.cols:
             self._budget.spend(len(row.cols))
             sheet.rows.append(row)
-            if element.get("hidden") in ("1", "true", "on"):
-                sheet.hidden_rows.add(number)
+        if element.get("hidden") in ("1", "true", "on"):
+            sheet.hidden_rows.add(number)
         return number + 1
 
     def _cell(self, cell: etree._Element) -> tuple[str, int]:
