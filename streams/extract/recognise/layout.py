@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Sequence
 from statistics import median
 
@@ -18,8 +19,12 @@ from streams.extract.tools.mupdf import Box
 from streams.records import Block, BlockKind, BlockSource
 
 _CELL_GAP = 1.8  # of the type size: white space inside a line that separates columns or cells, not words
-_SAME_SIZE = (0.82, 1.2)  # of the page's usual type size: what the engine measures as one size differs by that much
+_SAME_SIZE = 0.15  # type sizes of one page that differ by less are one: the engine measures no better
+_COPY = 0.6  # share of a page's lines that stand on another, too: it is the same page again
+_BULLETS = frozenset("¢©®«»°¥*+e")  # what the engine makes of a bullet, alone at the start of a line
+_MOST_HEADING = 80  # characters
 _TYPE = 1.05  # font size for each unit from descender to ascender
+_NEAR_BY = 20  # pages that a page is compared with
 _COMPOUND = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)+")
 
 
@@ -41,7 +46,7 @@ def blocks_of(pages: Sequence[SeenPage], page_count: int) -> list[tuple[Block, f
     Pages that were not recognised stay empty in between, so that furniture is looked for at the right distance.
     """
     laid = _Pages(pages, page_count)
-    furniture = pdf_furniture.find_furniture(laid.lines)
+    furniture = pdf_furniture.find_furniture(_without_copies(laid.lines))
     compounds = {
         word.casefold()
         for page in laid.lines
@@ -69,11 +74,41 @@ def blocks_of(pages: Sequence[SeenPage], page_count: int) -> list[tuple[Block, f
                 number, index, frame.size[1], groups[index], style, {}, compounds.__contains__
             )
         items += [item for item in heads if item.kind is not BlockKind.PAGE_HEADER]
+    for item in items:
+        if item.kind is BlockKind.HEADING and not _is_clear_heading(item, style.size):
+            _demote(item)
     items = pdf_blocks.join_over_breaks(items, style, compounds.__contains__)
     pdf_blocks.find_title(items, style)
     pdf_blocks.set_levels(items, {})
     pdf_blocks.set_list_levels(items)
     return [(laid.block(item), item.size) for item in items]
+
+
+def _without_copies(pages: list[PageLines]) -> list[PageLines]:
+    """The pages, and empty ones in the place of those that were there before: their heads are no running heads."""
+    seen: list[set[str]] = []
+    kept: list[PageLines] = []
+    for page in pages:
+        texts = {line.text.casefold() for _, group in page.groups for line in group}
+        if texts and any(len(texts & other) >= _COPY * len(texts) for other in seen[-_NEAR_BY:]):
+            kept.append(msgspec.structs.replace(page, groups=[]))
+        else:
+            kept.append(page)
+            seen.append(texts)
+    return kept
+
+
+def _is_clear_heading(item: Item, body: float) -> bool:
+    """Type sizes are measured by the engine to a tenth or so, so only what is clearly larger or numbered is one."""
+    text = item.text
+    return len(text) <= _MOST_HEADING and not text[:1].islower() and (item.size >= 1.25 * body or text[:1].isdigit())
+
+
+def _demote(item: Item) -> None:
+    mark = pdf_layout.MARKED.match(item.text)
+    item.kind = BlockKind.PARAGRAPH
+    if mark is not None:
+        item.kind, item.marker, item.text = BlockKind.LIST_ITEM, mark[1], item.text[mark.end() :]
 
 
 def _furniture(page: PageLines, kinds: dict[int, BlockKind]) -> list[Item]:
@@ -105,7 +140,7 @@ class _Pages:
         frames: dict[int, Frame] = {main.turn: main}
         groups: dict[int, list[Line]] = {main.turn: []}
         sure = self._sure.setdefault(page.number, [])
-        for line, size in zip(page.lines, sizes, strict=True):
+        for line, size in zip(_with_bullets(page.lines), sizes, strict=True):
             turn = (main.turn + line.turn) % 360
             frame = frames.setdefault(turn, Frame(turn, page.width, page.height))
             for words in _pieces(line):
@@ -220,18 +255,30 @@ def _pieces(line: SeenLine) -> list[list[SeenWord]]:
 
 
 def _type_sizes(lines: Sequence[SeenLine], scale: float) -> list[float]:
-    """Font size of each line in points: that of its paragraph, and the page's usual one where it is near that."""
-    if not lines:
-        return []
-    weighted = [line.size for line in lines for _ in range(max(1, letters(line.text)))]
-    usual = median(weighted)
+    """Font size of each line in points: that of its paragraph, sizes that are hardly apart taken for one."""
     by_paragraph: dict[int, list[float]] = {}
     for line in lines:
         by_paragraph.setdefault(line.paragraph, []).append(line.size)
-    sizes = []
+    measured = {paragraph: median(sizes) for paragraph, sizes in by_paragraph.items()}
+    weights: Counter[float] = Counter()
     for line in lines:
-        size = median(by_paragraph[line.paragraph])
-        if _SAME_SIZE[0] * usual <= size <= _SAME_SIZE[1] * usual:
-            size = usual
-        sizes.append(max(1.0, round(size * scale * _TYPE * 2) / 2))
-    return sizes
+        weights[measured[line.paragraph]] += max(1, letters(line.text))
+    sizes: dict[float, float] = {}
+    for main, _ in sorted(weights.items(), key=lambda entry: (-entry[1], entry[0])):
+        for size in weights:
+            if abs(size - main) <= _SAME_SIZE * main:
+                sizes.setdefault(size, sizes.get(main, main))
+    return [max(1.0, round(sizes[measured[line.paragraph]] * scale * _TYPE * 2) / 2) for line in lines]
+
+
+def _with_bullets(lines: Sequence[SeenLine]) -> list[SeenLine]:
+    """Lines of a page with the signs at their starts, where they come again and again, as bullets."""
+    signs = Counter(line.words[0].text for line in lines if len(line.words) > 1 and line.words[0].text in _BULLETS)
+    if signs.total() < 2 or (signs.total() == signs["e"] and signs["e"] < 3):
+        return list(lines)
+    return [
+        msgspec.structs.replace(line, words=[line.words[0]._replace(text="•"), *line.words[1:]])
+        if len(line.words) > 1 and line.words[0].text in signs
+        else line
+        for line in lines
+    ]

@@ -117,8 +117,8 @@ class Reader:
         reading = self._attempt(image, 0, self._now, dpi)
         script_missing: str | None = None
         if (lying := _lying(reading)) != 0:
-            reading = self._attempt(image, (360 - lying) % 360, self._now, dpi)
-        elif not reading.is_sure:
+            reading = self._stood_up(image, reading, lying, dpi)
+        if not reading.is_sure:
             reading, script_missing = self._doubted(image, reading, dpi)
         reading = self._larger(reading, enlarge, dark, dpi)
         reading, missing = self._in_its_language(image, enlarge, dark, reading, dpi)
@@ -141,6 +141,15 @@ class Reader:
         return Reading(lines=lines, size=upright.size, factor=factor, turn=turn, skew=angle, languages=tuple(languages))
 
     # --- which way is up -----------------------------------------------------------------------------------------
+
+    def _stood_up(self, image: Image.Image, reading: Reading, lying: int, dpi: int | None) -> Reading:
+        """A page whose lines run up or down, turned so that they run to the right; up and down are often mistaken."""
+        turn = (360 - lying) % 360
+        for degrees in (turn, (turn + 180) % 360) if reading.is_sure else ((turn + 180) % 360, turn):
+            upright = self._attempt(image, degrees, self._now, dpi)
+            if upright.is_sure:
+                return upright
+        return reading
 
     def _doubted(self, image: Image.Image, first: Reading, dpi: int | None) -> tuple[Reading, str | None]:
         """The page turned, or read as another script, where that reads better; a script that no model reads."""

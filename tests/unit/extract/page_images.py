@@ -9,8 +9,8 @@ from PIL import Image
 
 LETTER = (
     "Dear members of the harbour board, the divers have looked at the wall below the old crane. There is a crack of "
-    "two metres below the water line, and three of the large stones beside it are loose. We advise to close the quay for "
-    "lorries until the stones are fixed, and to measure the crack again in the spring."
+    "two metres below the water line, and three of the large stones beside it are loose. We advise to close the quay "
+    "for lorries until the stones are fixed, and to measure the crack again in the spring."
 )
 REPLY = (
     "The board met on Tuesday and agrees with the advice. The quay is closed for lorries from Monday, and fishermen "
