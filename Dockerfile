@@ -2,8 +2,9 @@
 FROM python:3.11.14-slim-bookworm
 
 # libmagic1: formats are recognised by content. libarchive-tools: bsdtar reads compressed members of RAR archives.
+# tesseract: the text of pages that are pictures; add tesseract-ocr-<language> for more languages.
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends libmagic1 libarchive-tools \
+    && apt-get install -y --no-install-recommends libmagic1 libarchive-tools tesseract-ocr tesseract-ocr-eng \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --uid 10001 --user-group --no-create-home --home-dir /var/lib/canonry canonry \
     && install -d -o canonry -g canonry /var/lib/canonry

@@ -26,6 +26,7 @@ system:
 	[ -f "$${XDG_CACHE_HOME:-$$HOME/.cache}/canonry/kafka-4.3.1/complete" ] || command -v mvn >/dev/null \
 	  || missing="$$missing maven"; \
 	$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || missing="$$missing python3-venv"; \
+	command -v tesseract >/dev/null || missing="$$missing tesseract-ocr"; \
 	extra=""; command -v unrar unar bsdtar >/dev/null || extra=" libarchive-tools"; \
 	[ -z "$$missing$$extra" ] && exit 0; \
 	if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then sudo=""; \

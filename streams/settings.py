@@ -86,6 +86,20 @@ class WorkerSettings(Section):
     )
 
 
+class RecognitionSettings(Section):
+    """Text of pages that are pictures."""
+
+    enabled: bool = Field(default=True, description="false: such pages are held as `needs_recognition`")
+    slots: int = Field(
+        default_factory=lambda: max(1, (os.cpu_count() or 1) // 2),
+        ge=1,
+        description="processes beside worker.slots, which step back behind them",
+    )
+    languages: list[str] = Field(default_factory=list, description="ISO 639-1, likely ones of all documents; best first")
+    page_timeout_s: float = Field(default=60, gt=0, description="seconds for one page")
+    max_pixels: int = Field(default=40_000_000, ge=1_000_000, description="of one page; larger ones are scaled down")
+
+
 class LimitSettings(Section):
     """What is refused rather than tried."""
 
@@ -163,6 +177,7 @@ class Settings(BaseSettings):
     blobs: BlobSettings = BlobSettings()
     worker: WorkerSettings = Field(default_factory=WorkerSettings)
     limits: LimitSettings = LimitSettings()
+    recognition: RecognitionSettings = Field(default_factory=RecognitionSettings)
     screen: ScreenSettings = ScreenSettings()
     ledger: LedgerSettings = LedgerSettings()
     freshness: FreshnessSettings = FreshnessSettings()

@@ -1,6 +1,7 @@
 """Which stage reads and writes which topic. The way of a document, on one screen.
 
 connectors -> raw-arrived -> decode -> decoded -> extract -> extracted -> screen -> screened -> ledger
+decode -> raw-arrived: members of containers; screen -> recognize -> extracted: pages that are pictures
 ledger (reads raw-arrived and decisions, too) -> canon-ready, deleted, quarantine, versions -> consumers
 ledger -> content-links -> provenance -> contents -> consumers
 """
@@ -23,9 +24,10 @@ class Stage:
 STAGES: dict[str, Stage] = {
     stage.name: stage
     for stage in (
-        Stage("decode", ("raw-arrived",), ("decoded",), "what are these bytes: format and encoding"),
+        Stage("decode", ("raw-arrived",), ("decoded", "raw-arrived"), "what are these bytes: format, encoding, members"),
         Stage("extract", ("decoded",), ("extracted",), "the canon: blocks, tables, geometry, confidence"),
-        Stage("screen", ("extracted",), ("screened",), "legibility and quality, and the verdict"),
+        Stage("screen", ("extracted",), ("screened", "recognize"), "legibility and quality, and the verdict"),
+        Stage("recognize", ("recognize",), ("extracted", "recognize"), "the text of pages that are pictures"),
         Stage(
             "ledger",
             ("raw-arrived", "screened", "decisions"),

@@ -32,7 +32,7 @@ class Finding(msgspec.Struct, frozen=True):
 def apt(package: str) -> str:
     """How to install a system package here."""
     if platform.system() == "Darwin":
-        names = {"libarchive-tools": "libarchive", "libmagic1": "libmagic", "openjdk-17-jre-headless": "openjdk@17"}
+        names = {"libarchive-tools": "libarchive", "tesseract-ocr": "tesseract", "libmagic1": "libmagic", "openjdk-17-jre-headless": "openjdk@17"}
         return f"brew install {names.get(package, package)}"
     return f"sudo apt-get install -y {package}"
 
@@ -75,6 +75,27 @@ def _rar(_: Settings) -> Iterator[Finding]:
         yield Finding("rar", "warning", "compressed members of RAR archives can't be read", apt("libarchive-tools"))
     else:
         yield Finding("rar", "ok", f"compressed members are read with {found}")
+
+
+def _recognition(settings: Settings) -> Iterator[Finding]:
+    from streams.extract.recognise.engine import EngineUnavailable
+    from streams.extract.tools.tesseract import Tesseract
+
+    if not settings.recognition.enabled:
+        yield Finding("recognition", "ok", "switched off ([recognition] enabled)")
+        return
+    engine = Tesseract()
+    try:
+        installed = engine.languages()
+        yield Finding("recognition", "ok", f"{engine.name} {engine.version}: {', '.join(sorted(installed))}")
+    except EngineUnavailable as error:
+        yield Finding("recognition", "warning", f"{error}", apt("tesseract-ocr"))
+        return
+    registered = [source.language for source in settings.sources.values() if source.language]
+    for language in sorted({*settings.recognition.languages, *registered} - installed):
+        yield Finding(
+            "recognition", "warning", f"no model for the language {language}", "Install its tesseract-ocr package."
+        )
 
 
 def _libmagic(_: Settings) -> Iterator[Finding]:
@@ -192,6 +213,7 @@ CHECKS: tuple[Callable[[Settings], Iterator[Finding]], ...] = (
     _configuration,
     _libmagic,
     _rar,
+    _recognition,
     _libraries,
     _broker,
     _blobs,

@@ -19,13 +19,21 @@ from streams.decode.unpack import Member
 from streams.errors import DocumentError, SlotFailure
 from streams.extract.finish import body_text
 from streams.extract.render import table_records, table_rows
-from streams.records import CanonBody, Failure, Outcome, Screening
+from streams.records import Attempt, CanonBody, Failure, Judged, Outcome, Screening
 from streams.records.codec import decode
-from streams.runtime.jobs import DecodeArgs, Examination, ExamineArgs, failed, path_text
+from streams.runtime.jobs import DecodeArgs, Examination, ExamineArgs, ScreenArgs, failed, path_text
 from streams.runtime.members import Opened, carries, open_members
+from streams.runtime.recognition import Recogniser
 from streams.runtime.scratch import scratch_folder
 from streams.runtime.slots import Slots
-from streams.runtime.stages import failure_of, with_attempts
+from streams.runtime.stages import (
+    failure_of,
+    languages_of,
+    recognition_wanted,
+    screen_args,
+    unrecognised,
+    with_attempts,
+)
 from streams.settings import Settings
 
 Line = dict[str, Any]
@@ -52,6 +60,7 @@ class Examined:
     seconds: float
     parent: str | None = None
     inside: str = ""  # of a member: its path in the container
+    attempts: list[Attempt] = field(default_factory=list)  # in their order; the last one counts
     members: list[Examined] = field(default_factory=list)
 
     def tree(self) -> Iterator[Examined]:
@@ -105,6 +114,7 @@ async def examine(
     size: int | None = None
     content_hash: str | None = None
     members: list[Examined] = []
+    attempts: list[Attempt] = []
     try:
         measured = await asyncio.to_thread(_measure, path)
         size, content_hash = measured
@@ -124,6 +134,10 @@ async def examine(
         found, body, _ = await with_attempts(
             settings.worker.max_attempts, lambda: slots.run("examine", args, Examination)
         )
+        attempts = [found.attempt] if found.attempt is not None else []
+        if recognition_wanted(settings, found.screening, found.attempt):
+            found, body = await _recognised(path, found, body, settings, slots, screen_args(settings, measured[0]))
+            attempts += [found.attempt] if found.attempt is not None and found.attempt not in attempts else []
         if found.detection is not None and carries(found.detection, found.failure):
             with scratch_folder(settings) as folder:
                 opened = await open_members(
@@ -137,7 +151,28 @@ async def examine(
     except (DocumentError, SlotFailure) as error:
         found, body = _ended(failure_of(error)), b""
     seconds = time.perf_counter() - started
-    return Examined(shown, name, size, content_hash, found, body, seconds, members=members)
+    return Examined(shown, name, size, content_hash, found, body, seconds, attempts=attempts, members=members)
+
+
+async def _recognised(
+    path: Path, found: Examination, body: bytes, settings: Settings, slots: Slots, screen: ScreenArgs
+) -> tuple[Examination, bytes]:
+    """The same document with its pictures read; or as it was, with the reason."""
+    assert found.detection is not None
+    assert found.summary is not None
+    recogniser = Recogniser(settings, slots)
+    try:
+        read = await recogniser.whole(path, body, found.detection, languages_of(settings, None), screen)
+    except (DocumentError, SlotFailure) as error:
+        read = f"Recognition failed: {error.problem}: {error.message}"
+    if isinstance(read, str):
+        before = Judged(screening=found.screening, summary=found.summary, seconds=0.0)
+        return msgspec.structs.replace(found, screening=unrecognised(before, read).screening), body
+    answer, made = read
+    assert answer.judged is not None
+    judged = answer.judged
+    again = msgspec.structs.replace(found, attempt=answer.attempt, summary=judged.summary, screening=judged.screening)
+    return again, made
 
 
 async def _member(member: Member, folder: Path, parent: str, settings: Settings, slots: Slots, depth: int) -> Examined:
@@ -198,7 +233,7 @@ def line_of(examined: Examined) -> Line:
         "extractor_version": body.extractor_version if body else None,
         "method": body.method.value if body else None,
         "confidence": body.confidence if body else None,
-        "attempts": [_attempt(found)] if found.attempt else [],
+        "attempts": [_attempt(attempt) for attempt in examined.attempts],
         "language": body.language if body else None,
         "title": body.title if body else None,
         "authors": body.authors if body else [],
@@ -228,9 +263,7 @@ def _child(member: Examined) -> Line:
     }
 
 
-def _attempt(found: Examination) -> Line:
-    assert found.attempt is not None
-    attempt = found.attempt
+def _attempt(attempt: Attempt) -> Line:
     return {
         "extractor": attempt.extractor,
         "extractor_version": attempt.extractor_version,

@@ -280,6 +280,7 @@ class Extracted(Record, frozen=True, kw_only=True):
     timings: list[Timing] = []
     children: list[Child] = []
     judged: Judged | None = None  # counts for the same policy, and never in a replay
+    unrecognised: str | None = None  # why recognition gave nothing, where it was asked for
 
 
 class Screened(Record, frozen=True, kw_only=True):
@@ -296,7 +297,7 @@ class Screened(Record, frozen=True, kw_only=True):
 
 
 class RecognitionRequest(Record, frozen=True, kw_only=True):
-    """`recognize`: pages that need recognition."""
+    """`recognize`: pages that need recognition, and the canon to which their text is added."""
 
     document: DocumentRef
     detection: Detection
@@ -304,6 +305,9 @@ class RecognitionRequest(Record, frozen=True, kw_only=True):
     pages: list[int] = []  # empty: all
     languages: list[str] = []
     timings: list[Timing] = []
+    attempt: Attempt | None = None  # that made the canon
+    judged: Judged | None = None  # of the canon; stands if recognition gives nothing
+    children: list[Child] = []
 
 
 class CanonVersion(Record, frozen=True, kw_only=True):

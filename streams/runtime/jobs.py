@@ -109,6 +109,36 @@ class ExtractArgs(msgspec.Struct, frozen=True, kw_only=True):
     screen: ScreenArgs | None = None  # judge it at once, while it is at hand
 
 
+class RecognitionPlanArgs(msgspec.Struct, frozen=True, kw_only=True):
+    """What to recognise of the canon that is the body beside it."""
+
+    detection: Detection
+    pages: list[int]  # empty: all that need it
+    languages: list[str]
+    max_pixels: int
+    most: int  # pages at once
+
+
+class RecognitionPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """The pages of now, those of later, and the fingerprint of the canon that will have the first ones."""
+
+    pages: list[int] = []
+    rest: list[int] = []
+    fingerprint: str = ""
+    unavailable: str | None = None  # why nothing can be recognised here
+
+
+class RecogniseArgs(msgspec.Struct, frozen=True, kw_only=True):
+    """Pages to recognise; the canon so far is the body beside it."""
+
+    path: str
+    detection: Detection
+    pages: list[int]
+    languages: list[str]
+    max_pixels: int
+    screen: ScreenArgs
+
+
 class ExtractAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """The attempt, and what the screen says of the canon, where that was asked and quickly said."""
 
@@ -299,6 +329,42 @@ def _extract_job(args: msgspec.Raw, body: bytes) -> tuple[Any, bytes]:
     return ExtractAnswer(attempt=attempt, judged=judged), avro_encode(canon)
 
 
+def _recognise_job(args: msgspec.Raw, body: bytes) -> tuple[Any, bytes]:
+    from streams.extract.recognise import RecogniseRequest, recognise
+
+    given = msgspec.json.decode(args, type=RecogniseArgs)
+    started = time.perf_counter()
+    canon = recognise(
+        RecogniseRequest(
+            path=text_path(given.path),
+            detection=given.detection,
+            body=avro_decode(CanonBody, body),
+            pages=given.pages,
+            languages=given.languages,
+            max_pixels=given.max_pixels,
+        )
+    )
+    attempt = attempt_of(canon, time.perf_counter() - started)
+    started = time.perf_counter()
+    said = run_screen(canon, given.screen)
+    judged = Judged(screening=said.screening, summary=said.summary, seconds=time.perf_counter() - started)
+    return ExtractAnswer(attempt=attempt, judged=judged), avro_encode(canon)
+
+
+def _recognition_plan_job(args: msgspec.Raw, body: bytes) -> tuple[Any, bytes]:
+    from streams.extract.recognise import fingerprint, pages_needing
+    from streams.extract.recognise.engine import EngineUnavailable
+
+    given = msgspec.json.decode(args, type=RecognitionPlanArgs)
+    pages = given.pages or pages_needing(avro_decode(CanonBody, body))
+    now, rest = pages[: given.most], pages[given.most :]
+    try:
+        named = fingerprint(given.detection, given.languages, pages=now, max_pixels=given.max_pixels)
+    except EngineUnavailable as error:
+        return RecognitionPlan(unavailable=str(error)), b""
+    return RecognitionPlan(pages=now, rest=rest, fingerprint=named), b""
+
+
 def _screen_job(args: msgspec.Raw, body: bytes) -> tuple[Any, bytes]:
     return run_screen(avro_decode(CanonBody, body), msgspec.json.decode(args, type=ScreenArgs)), b""
 
@@ -326,6 +392,8 @@ JOBS: dict[str, Callable[[msgspec.Raw, bytes], tuple[Any, bytes]]] = {
     "unpack": _unpack_job,
     "extract": _extract_job,
     "screen": _screen_job,
+    "recognition_plan": _recognition_plan_job,
+    "recognise": _recognise_job,
     "examine": _examine_job,
     "warm": _warm_job,
 }

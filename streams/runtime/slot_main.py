@@ -94,7 +94,7 @@ def answer(call: Call, body: bytes) -> bytes:
 
 
 def main() -> int:
-    memory_mb, file_mb, parent = (int(argument) for argument in sys.argv[1:4])
+    memory_mb, file_mb, parent, niceness = (int(argument) for argument in sys.argv[1:5])
     # The pipes move away from 0 and 1: a library that prints or reads must not touch the frames.
     source = os.fdopen(os.dup(0), "rb")
     sink = os.fdopen(os.dup(1), "wb")
@@ -102,6 +102,7 @@ def main() -> int:
     os.dup2(null, 0)
     os.dup2(2, 1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    os.nice(niceness)
     confine(memory_mb, file_mb, parent)
     decoder = msgspec.json.Decoder(Call)
     sink.write(pack({"ready": os.getpid()}))

@@ -45,11 +45,13 @@ class Slot:
     """One process, one job at a time.
 
     Args:
+        niceness: see `Slots`.
         module: what the process runs: `streams.runtime.slot_main`, or a module that adds to its jobs.
     """
 
-    def __init__(self, settings: WorkerSettings, module: str = SLOT_MODULE) -> None:
+    def __init__(self, settings: WorkerSettings, module: str = SLOT_MODULE, niceness: int = 0) -> None:
         self._settings = settings
+        self._niceness = niceness
         self._module = module
         self._process: asyncio.subprocess.Process | None = None
         self._jobs = 0
@@ -67,6 +69,7 @@ class Slot:
                 str(self._settings.slot_memory_mb),
                 str(FILE_MB),
                 str(os.getpid()),
+                str(self._niceness),
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.DEVNULL,
@@ -152,15 +155,21 @@ class Slots:
     """A fixed number of slots; jobs wait for a free one, first come, first served."""
 
     def __init__(
-        self, settings: WorkerSettings, module: str = SLOT_MODULE, *, on_failure: Callable[[str], None] | None = None
+        self,
+        settings: WorkerSettings,
+        module: str = SLOT_MODULE,
+        *,
+        on_failure: Callable[[str], None] | None = None,
+        niceness: int = 0,
     ) -> None:
         """
         Args:
+            niceness: how far the processes step back behind others, 0 to 19.
             on_failure: told of each SlotFailure, by its problem.
         """
         self._settings = settings
         self._on_failure = on_failure or (lambda problem: None)
-        self._all = [Slot(settings, module) for _ in range(settings.slots)]
+        self._all = [Slot(settings, module, niceness) for _ in range(settings.slots)]
         self._free: asyncio.LifoQueue[Slot] = asyncio.LifoQueue()
         for slot in self._all:
             self._free.put_nowait(slot)

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import TypeVar
 from weakref import WeakValueDictionary
 
+import msgspec
+
 from streams.blobs import BlobStore, canon_key, members_key, original_key
 from streams.blobs.claim import payload_bytes
 from streams.decode.rules import rules
@@ -32,9 +34,13 @@ from streams.records import (
     Failure,
     Judged,
     Lane,
+    Manifest,
+    Method,
     Operation,
     Payload,
+    RecognitionRequest,
     Screened,
+    Screening,
     Sequence,
     Timing,
 )
@@ -60,6 +66,8 @@ from streams.settings import Settings
 
 log = logging.getLogger(__name__)
 
+NEEDS_RECOGNITION = "needs_recognition"
+
 INLINE_BETWEEN_STAGES = 8 * 1024
 """Bytes of a canon that travels from stage to stage; a larger one stands in the store, and no stage needs to see it."""
 
@@ -75,8 +83,8 @@ class Workshop:
     slots: Slots
 
 
-class _Stage:
-    """What decode, extract and screen have in common: no state, so nothing to restore."""
+class Stage:
+    """What decode, extract, screen and recognize have in common: no state, so nothing to restore."""
 
     name = ""
     keeps_state = False
@@ -105,6 +113,44 @@ class _Stage:
         finally:
             copy.__exit__(None, None, None)  # at most the removal of a temporary file: less than a thread costs
 
+    async def _known_canon(self, key: str) -> tuple[Payload, Attempt] | None:
+        """The canon that is already there, verified; one that is damaged is made again."""
+        try:
+            found = await asyncio.to_thread(self._store.find, key)
+            if found is None:
+                return None
+            data = await asyncio.to_thread(self._store.get, key, sha256=found.sha256)
+        except BlobCorrupt:
+            await asyncio.to_thread(self._store.delete, key)  # derived data: the original makes it again
+            return None
+        body = await asyncio.to_thread(avro_decode, CanonBody, data)
+        return self._payload(key, found.sha256, data), attempt_of(body, 0.0)
+
+    async def _keep(self, key: str, body: bytes) -> Payload:
+        """Stores a canon; when another worker was quicker, its bytes stand."""
+        if not await asyncio.to_thread(self._store.put, key, body):
+            found = await asyncio.to_thread(self._store.find, key)
+            if found is not None and found.sha256 != hashlib.sha256(body).hexdigest():
+                body = await asyncio.to_thread(self._store.get, key, sha256=found.sha256)
+        return self._payload(key, hashlib.sha256(body).hexdigest(), body)
+
+    async def _take_back_if_erased(self, key: str, content: Content) -> None:
+        """Deletes a canon whose original was erased meanwhile; `BlobStore.erase` takes the original first.
+
+        A canon that was found is looked at as well: its writer may have died before it could take it back.
+
+        Raises:
+            BlobNotFound: the original is gone, and so is the canon.
+        """
+        original = original_key(content.sha256)
+        if not await asyncio.to_thread(self._store.exists, original):
+            await asyncio.to_thread(self._store.delete, key)
+            raise BlobNotFound(f"{original} was erased while its text was extracted.")
+
+    def _payload(self, key: str, sha256: str, body: bytes) -> Payload:
+        inline = body if len(body) <= min(INLINE_BETWEEN_STAGES, self._settings.worker.inline_bytes) else None
+        return Payload(key=key, sha256=sha256, size=len(body), inline=inline)
+
 
 def failure_of(error: Exception) -> Failure:
     """The outcome that an error means for its document."""
@@ -131,13 +177,34 @@ async def with_attempts(most: int, once: Callable[[], Awaitable[R]]) -> R:
     raise AssertionError("max_attempts is at least 1")
 
 
-def screen_args(settings: Settings, content: Content) -> ScreenArgs:
-    """How a canon of this content is judged."""
+def screen_args(settings: Settings, size: int) -> ScreenArgs:
+    """How a canon of a content of `size` bytes is judged."""
     policy = settings.screen.policy_file
-    return ScreenArgs(size=content.size, policy_file=str(policy) if policy else None)
+    return ScreenArgs(size=size, policy_file=str(policy) if policy else None)
 
 
-class DecodeStage(_Stage):
+def recognition_wanted(settings: Settings, screening: Screening, attempt: Attempt | None) -> bool:
+    """Whether a canon goes to recognition before it is judged for good."""
+    native = attempt is not None and attempt.method is Method.NATIVE
+    return settings.recognition.enabled and native and NEEDS_RECOGNITION in screening.problems
+
+
+def languages_of(settings: Settings, manifest: Manifest | None) -> list[str]:
+    """Likely languages, the best guess first: what the event says, its source, the installation."""
+    registered = settings.sources.get(manifest.source) if manifest else None
+    hint = manifest.language_hint if manifest else None
+    likely = [hint, registered.language if registered else None, *settings.recognition.languages]
+    return list(dict.fromkeys(language for language in likely if language))
+
+
+def unrecognised(judged: Judged, why: str) -> Judged:
+    """What the screen said, with the reason why recognition did not help."""
+    screening = judged.screening
+    error = f"{screening.error}; {why}" if screening.error else why
+    return msgspec.structs.replace(judged, screening=msgspec.structs.replace(screening, error=error))
+
+
+class DecodeStage(Stage):
     """raw-arrived -> decoded: what are these bytes; and -> raw-arrived: the members of containers.
 
     Members are told before their container's `decoded`, which lists them. What an event has told of its members is
@@ -249,7 +316,7 @@ class DecodeStage(_Stage):
         return Outputs(first=[Outgoing("decoded", event.key, decoded)])
 
 
-class ExtractStage(_Stage):
+class ExtractStage(Stage):
     """decoded -> extracted: the canon, from the store when the same extractor has met the same content before."""
 
     name = "extract"
@@ -289,7 +356,7 @@ class ExtractStage(_Stage):
         Raises:
             DocumentError, SlotFailure, BlobNotFound, BlobCorrupt: as the slots and the store.
         """
-        known = await self._known(key)
+        known = await self._known_canon(key)
         if known is not None:
             return *known, None
         content = decoded.document.content
@@ -301,7 +368,7 @@ class ExtractStage(_Stage):
                 language_hint=decoded.document.manifest.language_hint,
                 max_pages=self._settings.limits.max_pages,
                 tool=decoded.tool,
-                screen=screen_args(self._settings, content),
+                screen=screen_args(self._settings, content.size),
             )
             answer, body, _ = await with_attempts(
                 self._settings.worker.max_attempts, lambda: self._slots.run("extract", args, ExtractAnswer)
@@ -309,44 +376,6 @@ class ExtractStage(_Stage):
         payload = await self._keep(key, body)
         same = payload.sha256 == hashlib.sha256(body).hexdigest()
         return payload, answer.attempt, answer.judged if same else None
-
-    async def _known(self, key: str) -> tuple[Payload, Attempt] | None:
-        """The canon that is already there, verified; one that is damaged is made again."""
-        try:
-            found = await asyncio.to_thread(self._store.find, key)
-            if found is None:
-                return None
-            data = await asyncio.to_thread(self._store.get, key, sha256=found.sha256)
-        except BlobCorrupt:
-            await asyncio.to_thread(self._store.delete, key)  # derived data: the original makes it again
-            return None
-        body = await asyncio.to_thread(avro_decode, CanonBody, data)
-        return self._payload(key, found.sha256, data), attempt_of(body, 0.0)
-
-    async def _keep(self, key: str, body: bytes) -> Payload:
-        """Stores a canon; when another worker was quicker, its bytes stand."""
-        if not await asyncio.to_thread(self._store.put, key, body):
-            found = await asyncio.to_thread(self._store.find, key)
-            if found is not None and found.sha256 != hashlib.sha256(body).hexdigest():
-                body = await asyncio.to_thread(self._store.get, key, sha256=found.sha256)
-        return self._payload(key, hashlib.sha256(body).hexdigest(), body)
-
-    async def _take_back_if_erased(self, key: str, content: Content) -> None:
-        """Deletes a canon whose original was erased meanwhile; `BlobStore.erase` takes the original first.
-
-        A canon that was found is looked at as well: its writer may have died before it could take it back.
-
-        Raises:
-            BlobNotFound: the original is gone, and so is the canon.
-        """
-        original = original_key(content.sha256)
-        if not await asyncio.to_thread(self._store.exists, original):
-            await asyncio.to_thread(self._store.delete, key)
-            raise BlobNotFound(f"{original} was erased while its text was extracted.")
-
-    def _payload(self, key: str, sha256: str, body: bytes) -> Payload:
-        inline = body if len(body) <= min(INLINE_BETWEEN_STAGES, self._settings.worker.inline_bytes) else None
-        return Payload(key=key, sha256=sha256, size=len(body), inline=inline)
 
     def give_up(self, event: Incoming, error: Exception) -> Outputs:
         decoded = event.record
@@ -377,7 +406,7 @@ class ExtractStage(_Stage):
         return Outputs(first=[Outgoing("extracted", event.key, record)])
 
 
-class ScreenStage(_Stage):
+class ScreenStage(Stage):
     """extracted -> screened: scores and the verdict.
 
     A fresh canon comes with what the slot that made it said of it. That counts under the policy of now; a replay, which
@@ -399,6 +428,10 @@ class ScreenStage(_Stage):
         judged = extracted.judged
         if judged is None or judged.screening.policy != self._policy or event.context.lane is Lane.REPLAY:
             judged = await self._judge(extracted, extracted.payload)
+        if extracted.unrecognised is not None:
+            judged = unrecognised(judged, extracted.unrecognised)
+        elif recognition_wanted(self._settings, judged.screening, extracted.attempt):
+            return self._recognize(event, extracted, judged)
         record = Screened(
             document=extracted.document,
             detection=extracted.detection,
@@ -411,13 +444,28 @@ class ScreenStage(_Stage):
         )
         return Outputs(first=[Outgoing("screened", event.key, record)])
 
+    def _recognize(self, event: Incoming, extracted: Extracted, judged: Judged) -> Outputs:
+        document, detection = extracted.document, extracted.detection
+        assert detection is not None  # without one there is no canon
+        record = RecognitionRequest(
+            document=document,
+            detection=detection,
+            payload=extracted.payload,
+            languages=languages_of(self._settings, document.manifest),
+            timings=extracted.timings,
+            attempt=extracted.attempt,
+            judged=judged,
+            children=extracted.children,
+        )
+        return Outputs(first=[Outgoing("recognize", event.key, record)])
+
     async def _judge(self, extracted: Extracted, payload: Payload) -> Judged:
         clock = time.perf_counter()
         if payload.inline is not None:
             body = payload_bytes(payload, self._store)  # only a hash: less than a thread costs
         else:
             body = await asyncio.to_thread(payload_bytes, payload, self._store)
-        args = screen_args(self._settings, extracted.document.content)
+        args = screen_args(self._settings, extracted.document.content.size)
         answer, _, _ = await with_attempts(
             self._settings.worker.max_attempts,
             lambda: self._slots.run("screen", args, ScreenAnswer, body=body),

@@ -27,6 +27,7 @@ from streams.runtime.lag import peek_for_ever
 from streams.runtime.messages import Handler
 from streams.runtime.metrics import Metrics
 from streams.runtime.producer import Producer
+from streams.runtime.recognition import RecognizeStage
 from streams.runtime.report import WorkerGauges, paths
 from streams.runtime.slots import Slots
 from streams.runtime.stage import StageApp
@@ -38,6 +39,9 @@ log = logging.getLogger(__name__)
 
 WATCH_INTERVAL_S = 0.5
 LAST_RESORT_S = 3.0
+RECOGNITION_NICENESS = 10
+"""Recognition takes what other work leaves: a page takes seconds, and nobody waits for it as for a short text."""
+
 EXIT_STUCK = 70  # EX_SOFTWARE of sysexits.h
 
 
@@ -60,7 +64,9 @@ class Worker:
         self._stores: dict[str, RecordStore[Any]] = {}
         self._held = Held() if "ledger" in names else None
         self._stopping = False
-        self.slots = Slots(settings.worker, on_failure=lambda problem: metrics.slot_failures.labels(problem).inc())
+        self.slots = Slots(settings.worker, on_failure=self._slot_failed)
+        behind = settings.worker.model_copy(update={"slots": settings.recognition.slots})
+        self.recognition_slots = Slots(behind, on_failure=self._slot_failed, niceness=RECOGNITION_NICENESS)
         workshop = Workshop(settings, open_store(settings), self.slots)
         self._uses_slots = any(name not in ("ledger", "provenance") for name in names)
         name_in_groups = client_id(of_run=of_run)
@@ -75,6 +81,9 @@ class Worker:
         address = settings.worker.metrics_address
         self.endpoints = Endpoints(address, paths(metrics, gauges, self.stuck, self.not_ready)) if address else None
 
+    def _slot_failed(self, problem: str) -> None:
+        self._metrics.slot_failures.labels(problem).inc()
+
     def _handler(self, name: str, workshop: Workshop) -> Handler:
         if name == "ledger":
             states = self._stores[name] = StateStore(self._settings, self._broker)
@@ -86,6 +95,7 @@ class Worker:
             "decode": partial(DecodeStage, broker=self._broker),
             "extract": ExtractStage,
             "screen": ScreenStage,
+            "recognize": partial(RecognizeStage, slots=self.recognition_slots),
         }
         return handlers[name](workshop)
 
@@ -190,7 +200,7 @@ class Worker:
         finally:
             if self.endpoints is not None:
                 await self.endpoints.stop()
-            await self.slots.stop()
+            await asyncio.gather(self.slots.stop(), self.recognition_slots.stop())
             last_resort.cancel()
 
 
@@ -215,7 +225,7 @@ def run_worker(settings: Settings, broker: str, stages: Iterable[str], *, until_
         try:
             return await worker.run(stop)
         finally:
-            await worker.slots.stop()
+            await asyncio.gather(worker.slots.stop(), worker.recognition_slots.stop())
 
     status = asyncio.Runner().run(main())
     sys.stdout.flush()

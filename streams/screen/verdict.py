@@ -17,6 +17,8 @@ _INSTEAD = {
 }
 """What extractors find in the place of a document, by their warning."""
 
+IMAGE_WITHOUT_TEXT = "image_without_text"
+
 _DIGITS = 4
 """Decimals of a stored score."""
 
@@ -36,6 +38,9 @@ def screen(body: CanonBody, policy: Policy, *, size: int, source: str | None = N
     limits = policy.thresholds(media_type=body.media_type, language=body.language, source=source)
     case = _Case(body, limits, size)
     case.judge()
+    if body.method is Method.OCR and body.media_type.startswith("image/") and not case.ink:
+        message = "Recognition found no text in it."
+        return Screening(outcome=Outcome.SKIPPED, rule=IMAGE_WITHOUT_TEXT, error=message, policy=policy.id)
     return Screening(
         outcome=Outcome.QUARANTINED if case.problems else Outcome.READY,
         problems=list(case.problems),
@@ -58,6 +63,7 @@ class _Case:
         self.body, self.limits, self.size = body, limits, size
         self.parts = numbers.parts(body)
         self.whole = Part(None, "\n".join(p.prose for p in self.parts), "\n".join(p.loose for p in self.parts))
+        self.ink = 0  # characters that are no space
         self.problems: dict[str, str] = {}  # code -> why, for a person
         self.warnings: list[str] = []
         self.scores: dict[str, float] = {}
@@ -66,6 +72,7 @@ class _Case:
 
     def judge(self) -> None:
         self.scores, found = numbers.part_scores(self.whole)
+        self.ink = found.ink
         self.scores["characters_per_kib"] = found.ink / max(self.size / 1024, 1)
         for part in self.parts:
             if part.number is not None:

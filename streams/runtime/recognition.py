@@ -1,0 +1,188 @@
+"""recognize -> extracted: the text of pages that are pictures, a few pages at a time, in slots that step back.
+
+A long scan is many short events: each reads a few pages, stores the canon so far and asks for the rest, behind whatever
+came meanwhile. So no event takes longer than its pages, nothing is done twice after a kill, and a short document waits
+for a few pages of a long one at most.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from streams.blobs import canon_key
+from streams.blobs.claim import payload_bytes
+from streams.records import (
+    Attempt,
+    Detection,
+    Extracted,
+    Judged,
+    Payload,
+    RecognitionRequest,
+)
+from streams.runtime.jobs import (
+    ExtractAnswer,
+    RecogniseArgs,
+    RecognitionPlan,
+    RecognitionPlanArgs,
+    ScreenArgs,
+    path_text,
+)
+from streams.runtime.messages import Incoming, Outgoing, Outputs
+from streams.runtime.slots import Slots
+from streams.runtime.stages import Stage, Workshop, failure_of, screen_args, with_attempts
+from streams.settings import Settings
+
+NO_PAGE = "Recognition found no page that it could read."
+
+PAGES_AT_ONCE = 6
+"""Pages of one event."""
+
+
+class Recogniser:
+    """Reads a few pages in a slot; without a log."""
+
+    def __init__(self, settings: Settings, slots: Slots) -> None:
+        self._settings = settings
+        self._slots = slots
+
+    async def plan(self, body: bytes, detection: Detection, pages: list[int], languages: list[str]) -> RecognitionPlan:
+        """Which pages come next, and the fingerprint of the canon that they will give.
+
+        Args:
+            pages: those that are asked for; empty: all that need it.
+
+        Raises:
+            SlotFailure, DocumentError: as the slots.
+        """
+        args = RecognitionPlanArgs(
+            detection=detection,
+            pages=pages,
+            languages=languages,
+            max_pixels=self._settings.recognition.max_pixels,
+            most=PAGES_AT_ONCE,
+        )
+        plan, _, _ = await self._slots.run("recognition_plan", args, RecognitionPlan, body=body)
+        return plan
+
+    async def read(
+        self, path: Path, body: bytes, detection: Detection, pages: list[int], languages: list[str], screen: ScreenArgs
+    ) -> tuple[ExtractAnswer, bytes]:
+        """The canon with these pages read, and what the screen says of it.
+
+        Raises:
+            SlotFailure, DocumentError: as the slots.
+        """
+        args = RecogniseArgs(
+            path=path_text(path),
+            detection=detection,
+            pages=pages,
+            languages=languages,
+            max_pixels=self._settings.recognition.max_pixels,
+            screen=screen,
+        )
+        timeout_s = self._settings.recognition.page_timeout_s * (len(pages) + 1)
+        answer, out, _ = await with_attempts(
+            self._settings.worker.max_attempts,
+            lambda: self._slots.run("recognise", args, ExtractAnswer, body=body, timeout_s=timeout_s),
+        )
+        return answer, out
+
+    async def whole(
+        self, path: Path, body: bytes, detection: Detection, languages: list[str], screen: ScreenArgs
+    ) -> tuple[ExtractAnswer, bytes] | str:
+        """All pages that need it, for work without a log; or why nothing can be read.
+
+        Raises:
+            SlotFailure, DocumentError: as the slots.
+        """
+        pages: list[int] = []
+        while True:
+            plan = await self.plan(body, detection, pages, languages)
+            if plan.unavailable is not None or not plan.pages:
+                return plan.unavailable or NO_PAGE
+            answer, body = await self.read(path, body, detection, plan.pages, languages, screen)
+            if not plan.rest:
+                return answer, body
+            pages = plan.rest
+
+
+class RecognizeStage(Stage):
+    """recognize -> extracted, by way of recognize for documents of many pages."""
+
+    name = "recognize"
+
+    def __init__(self, workshop: Workshop, slots: Slots) -> None:
+        super().__init__(workshop)
+        self._recogniser = Recogniser(workshop.settings, slots)
+
+    async def handle(self, event: Incoming) -> Outputs:
+        request = event.record
+        assert isinstance(request, RecognitionRequest)
+        assert request.payload is not None
+        started, clock = datetime.now(UTC), time.perf_counter()
+        body = await asyncio.to_thread(payload_bytes, request.payload, self._store)
+        plan = await self._recogniser.plan(body, request.detection, request.pages, request.languages)
+        if plan.unavailable is not None or not plan.pages:
+            return self._gave_nothing(event, request, plan.unavailable or NO_PAGE)
+        key = canon_key(request.document.content.sha256, plan.fingerprint)
+        payload, attempt, judged = await self._canon(key, request, body, plan.pages)
+        timing = self._timing(started, time.perf_counter() - clock - (judged.seconds if judged else 0.0))
+        timings = [*request.timings, timing]
+        if plan.rest:
+            more = msgspec.structs.replace(
+                request, payload=payload, attempt=attempt, judged=judged, pages=plan.rest, timings=timings
+            )
+            return Outputs(first=[Outgoing("recognize", event.key, more)])
+        record = Extracted(
+            document=request.document,
+            detection=request.detection,
+            payload=payload,
+            attempt=attempt,
+            timings=timings,
+            children=request.children,
+            judged=judged,
+        )
+        return Outputs(first=[Outgoing("extracted", event.key, record)])
+
+    async def _canon(
+        self, key: str, request: RecognitionRequest, body: bytes, pages: list[int]
+    ) -> tuple[Payload, Attempt, Judged | None]:
+        """The canon with these pages read, from the store when they were read before."""
+        known = await self._known_canon(key)
+        if known is not None:
+            return *known, None
+        content = request.document.content
+        async with self._original(content) as path:
+            answer, made = await self._recogniser.read(
+                path, body, request.detection, pages, request.languages, screen_args(self._settings, content.size)
+            )
+        payload = await self._keep(key, made)
+        await self._take_back_if_erased(key, content)
+        same = payload.sha256 == hashlib.sha256(made).hexdigest()
+        return payload, answer.attempt, answer.judged if same else None
+
+    def give_up(self, event: Incoming, error: Exception) -> Outputs:
+        request = event.record
+        assert isinstance(request, RecognitionRequest)
+        failure = failure_of(error)
+        return self._gave_nothing(event, request, f"Recognition failed: {failure.code}: {failure.message}")
+
+    def _gave_nothing(self, event: Incoming, request: RecognitionRequest, why: str) -> Outputs:
+        """The canon as it was goes on, and its judgement with the reason."""
+        record = Extracted(
+            document=request.document,
+            detection=request.detection,
+            payload=request.payload,
+            attempt=request.attempt,
+            timings=request.timings,
+            children=request.children,
+            judged=request.judged,
+            unrecognised=why,
+        )
+        return Outputs(first=[Outgoing("extracted", event.key, record)])

@@ -1,0 +1,183 @@
+"""The stage recognize with real slots and the real engine: a few pages at a time, once, and what stands without it."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pymupdf
+import pytest
+
+from streams.blobs import open_store
+from streams.errors import SlotFailure
+from streams.extract.recognise.engine import EngineUnavailable
+from streams.extract.tools.tesseract import Tesseract
+from streams.records import Content, Decoded, Detection, Extracted, Method, Outcome, RecognitionRequest, Screened
+from streams.records.headers import EventContext
+from streams.runtime import recognition
+from streams.runtime.messages import Incoming, Outputs
+from streams.runtime.recognition import RecognizeStage
+from streams.runtime.slots import Slots
+from streams.runtime.stages import ExtractStage, ScreenStage, Workshop
+from streams.settings import RecognitionSettings, Settings
+from tests.unit.ledger.make import result, up
+
+PDF = Detection(media_type="application/pdf", detected_by="signature:pdf", rules="1")
+
+
+def engine_missing() -> bool:
+    try:
+        return not Tesseract().languages()
+    except EngineUnavailable:
+        return True
+
+
+pytestmark = pytest.mark.skipif(engine_missing(), reason="tesseract is not installed")
+
+
+def scan(*pages: str) -> bytes:
+    """A PDF whose pages are pictures of text."""
+    out = pymupdf.open()
+    for text in pages:
+        typed = pymupdf.open()
+        page = typed.new_page(width=420, height=300)
+        page.insert_textbox(pymupdf.Rect(30, 30, 390, 270), text, fontsize=16)
+        picture = page.get_pixmap(dpi=200)
+        out.new_page(width=420, height=300).insert_image(pymupdf.Rect(0, 0, 420, 300), pixmap=picture)
+    return bytes(out.tobytes())
+
+
+def sentence(about: str) -> str:
+    return f"The {about} of the harbour keeps a book in which the names of all ships are written down every evening."
+
+
+class Stages:
+    """Extract, screen and recognize over a store of their own."""
+
+    def __init__(self, folder: Path, **fields: Any) -> None:
+        self.settings = Settings(data_dir=folder, recognition=RecognitionSettings(slots=1, languages=["en"], **fields))
+        self.store = open_store(self.settings)
+        self.slots = Slots(self.settings.worker)
+        workshop = Workshop(self.settings, self.store, self.slots)
+        self.extract, self.screen = ExtractStage(workshop), ScreenStage(workshop)
+        self.recognize = RecognizeStage(workshop, self.slots)
+
+    def decoded(self, data: bytes) -> Decoded:
+        put = self.store.put_file(io.BytesIO(data))
+        document = result(up(0, "x")).document
+        return Decoded(
+            document=msgspec.structs.replace(document, content=Content(sha256=put.sha256, size=put.size)),
+            detection=PDF,
+        )
+
+
+def incoming(topic: str, record: Any) -> Incoming:
+    return Incoming(
+        topic=topic, partition=0, offset=0, timestamp=0.0, key="share:doc", record=record, context=EventContext.new()
+    )
+
+
+def only(outputs: Outputs) -> tuple[str, Any]:
+    (out,) = outputs.first
+    return out.topic, out.record
+
+
+@pytest.fixture
+async def stages(tmp_path: Path) -> AsyncIterator[Stages]:
+    stages = Stages(tmp_path)
+    yield stages
+    await stages.slots.stop()
+
+
+async def requested(stages: Stages, data: bytes) -> RecognitionRequest:
+    _, extracted = only(await stages.extract.handle(incoming("decoded", stages.decoded(data))))
+    topic, request = only(await stages.screen.handle(incoming("extracted", extracted)))
+    assert topic == "recognize"
+    assert isinstance(request, RecognitionRequest)
+    return request
+
+
+async def test_a_scan_goes_by_way_of_recognition_and_is_ready(stages: Stages) -> None:
+    request = await requested(stages, scan(sentence("master")))
+    assert request.languages == ["en"]
+    topic, extracted = only(await stages.recognize.handle(incoming("recognize", request)))
+    assert topic == "extracted"
+    assert isinstance(extracted, Extracted)
+    assert extracted.attempt is not None
+    assert extracted.attempt.method is Method.OCR
+    topic, screened = only(await stages.screen.handle(incoming("extracted", extracted)))
+    assert topic == "screened"
+    assert isinstance(screened, Screened)
+    assert screened.screening.outcome is Outcome.READY, screened.screening
+    assert screened.summary is not None
+    assert screened.summary.method is Method.OCR
+    assert [timing.stage for timing in screened.timings] == ["extract", "recognize", "screen"]
+    # Once more, the pages are not read again.
+    topic, again = only(await stages.recognize.handle(incoming("recognize", request)))
+    assert isinstance(again, Extracted)
+    assert again.payload == extracted.payload
+    assert again.judged is None
+
+
+async def test_many_pages_are_many_events(stages: Stages, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recognition, "PAGES_AT_ONCE", 1)
+    request = await requested(stages, scan(sentence("master"), sentence("pilot")))
+    topic, more = only(await stages.recognize.handle(incoming("recognize", request)))
+    assert topic == "recognize"
+    assert isinstance(more, RecognitionRequest)
+    assert more.pages == [2]
+    topic, extracted = only(await stages.recognize.handle(incoming("recognize", more)))
+    assert topic == "extracted"
+    assert isinstance(extracted, Extracted)
+    assert extracted.payload is not None
+    data = stages.store.get(extracted.payload.key, sha256=extracted.payload.sha256)
+    assert b"master" in data
+    assert b"pilot" in data
+
+
+async def test_what_recognition_could_not_do_is_held_with_the_reason(stages: Stages) -> None:
+    request = await requested(stages, scan(sentence("master")))
+    failure = SlotFailure("timeout", "It took longer than 60 seconds and was stopped.")
+    topic, extracted = only(stages.recognize.give_up(incoming("recognize", request), failure))
+    assert topic == "extracted"
+    topic, screened = only(await stages.screen.handle(incoming("extracted", extracted)))
+    assert topic == "screened"
+    assert isinstance(screened, Screened)
+    assert screened.screening.outcome is Outcome.QUARANTINED
+    assert "needs_recognition" in screened.screening.problems
+    assert "took longer than 60 seconds" in (screened.screening.error or "")
+    assert screened.payload == request.payload
+
+
+async def test_without_an_engine_a_scan_is_held_and_says_why(
+    stages: Stages, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    request = await requested(stages, scan(sentence("master")))
+    monkeypatch.setenv("PATH", str(tmp_path))  # the slots of now find no program
+    await stages.slots.stop()
+    _, extracted = only(await stages.recognize.handle(incoming("recognize", request)))
+    assert isinstance(extracted, Extracted)
+    assert "tesseract" in (extracted.unrecognised or "")
+
+
+async def test_switched_off_nothing_is_asked_for(tmp_path: Path) -> None:
+    stages = Stages(tmp_path, enabled=False)
+    try:
+        _, extracted = only(await stages.extract.handle(incoming("decoded", stages.decoded(scan(sentence("master"))))))
+        topic, screened = only(await stages.screen.handle(incoming("extracted", extracted)))
+    finally:
+        await stages.slots.stop()
+    assert topic == "screened"
+    assert screened.screening.problems[:1] == ["needs_recognition"]
+
+
+async def test_a_replay_judges_anew_and_asks_again(stages: Stages) -> None:
+    from streams.records import Lane
+
+    _, extracted = only(await stages.extract.handle(incoming("decoded", stages.decoded(scan(sentence("master"))))))
+    event = dataclasses.replace(incoming("extracted", extracted), context=EventContext.new(Lane.REPLAY))
+    assert only(await stages.screen.handle(event))[0] == "recognize"
