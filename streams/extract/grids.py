@@ -11,7 +11,7 @@ MAX_CELLS = 2_000_000
 """Cells of one document."""
 MEMORY = 1_250_000_000
 PER_CELL = 500
-PER_CHARACTER = 14
+PER_CHARACTER = 20
 """Bytes that a table may take on its way to a record and through the screen; measured per cell and per character of it.
 A slot has 1.5 GB (`[worker] slot_memory_mb`)."""
 

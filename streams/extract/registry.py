@@ -179,7 +179,7 @@ EXTRACTORS: tuple[ExtractorSpec, ...] = (
         version="1",
         function="streams.extract.sheet:extract_xls",
         media_types=("application/vnd.ms-excel",),
-        libraries=("xlrd",),
+        libraries=("python-calamine", "xlrd"),
     ),
     ExtractorSpec(
         name="ods",
@@ -227,6 +227,12 @@ EXTRACTORS: tuple[ExtractorSpec, ...] = (
         version="1",
         function="streams.extract.code:extract",
         media_types=CODE_TYPES,
+    ),
+    ExtractorSpec(
+        name="tex",
+        version="1",
+        function="streams.extract.tex:extract",
+        media_types=("text/x-tex",),
     ),
     ExtractorSpec(
         name="xml",
