@@ -10,8 +10,8 @@ import re
 import tempfile
 from pathlib import Path
 
-from streams.decode.encoding import determine, read_text
-from streams.decode.labels import resolve
+from streams.decode.encoding import bom_of, determine, read_text
+from streams.decode.labels import codec_of, resolve
 from streams.decode.repair import repair
 
 _HEAD = 64 << 10
@@ -106,6 +106,8 @@ def decode_part(data: bytes, label: str | None, media_type: str, warnings: list[
         return _lines(data.decode("utf-7", "replace"))
     if name == "iso-2022-jp" and data.isascii():
         return _lines(japanese(data))
+    if name is not None and (fitting := _by_label(data, name)) is not None:
+        return _repaired(_lines(fitting), warnings)
     declared = f"{media_type}; charset={name}" if name else None
     with tempfile.TemporaryDirectory(prefix="part-") as folder:
         path = Path(folder) / "part"
@@ -117,6 +119,32 @@ def decode_part(data: bytes, label: str | None, media_type: str, warnings: list[
         warnings.append("encoding_conflict")
     if errors and "invalid_bytes" not in warnings:
         warnings.append("invalid_bytes")
+    return _repaired(text, warnings)
+
+
+def _by_label(data: bytes, name: str) -> str | None:
+    """The text, where it is plain that the label is right: it fits every byte, and most bytes are no UTF-8.
+
+    The same answer as the whole judgement would give, in a tenth of its time.
+    """
+    if bom_of(data[:4]) is not None or b"\x00" in data or b"\x1b" in data:
+        return None
+    if name == "utf-8":
+        try:
+            return data.decode("utf-8")
+        except UnicodeDecodeError:
+            return None
+    sample = data[:_HEAD].decode("utf-8", "replace")
+    bad = sample.count("\ufffd")
+    if bad <= sum(1 for character in sample if character > "\x7f") - bad:
+        return None  # as much UTF-8 as not
+    try:
+        return data.decode(codec_of(name))
+    except (UnicodeDecodeError, LookupError):
+        return None
+
+
+def _repaired(text: str, warnings: list[str]) -> str:
     repaired = repair(text)
     if repaired.misread_as:
         warnings.append("mojibake_repaired")

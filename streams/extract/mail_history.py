@@ -61,6 +61,8 @@ _SENT_FROM = re.compile(
       |Отправлено\sс|从我的|iPhoneから送信)[^\n]{0,80}""",
     re.VERBOSE | re.IGNORECASE,
 )
+_SEPARATORS_BEGIN = tuple("-_*BbAaDdIi")
+_NEAR = 60  # characters in which a separator begins and the first field of a head ends
 _RULE = re.compile(r"\s*_{20,}\s*")
 
 
@@ -104,9 +106,10 @@ def begins_head(lines: Sequence[str]) -> bool:
 def history_start(lines: Sequence[str]) -> int | None:
     """Index of the line where an earlier message begins that is not quoted; None where there is none."""
     for index, line in enumerate(lines):
-        if is_separator(line):
+        start = line[:_NEAR].lstrip("> \t\xa0")
+        if start[:1] in _SEPARATORS_BEGIN and is_separator(line):
             return index
-        if begins_head(lines[index : index + MAX_FIELDS]):
+        if (":" in start or "：" in start) and begins_head(lines[index : index + MAX_FIELDS]):
             return index - 1 if index and _RULE.fullmatch(lines[index - 1]) else index
     return None
 

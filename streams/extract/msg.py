@@ -22,12 +22,14 @@ from streams.extract.msg_message import (
     CLASS,
     MAX_BODY,
     NAME,
+    NAMED_SETS,
     RECIPIENT_TYPE,
     SMTP,
     body,
     envelope,
     mailbox_of,
     particulars,
+    shown_time,
 )
 from streams.extract.outcome import Draft, Request
 
@@ -35,12 +37,6 @@ _HEADER, _RECIPIENT_HEADER, _ATTACHMENT_HEADER = 32, 8, 8  # bytes before the pr
 _RECIPIENT = "__recip_version1.0_#"
 _NAMES = "__nameid_version1.0"
 _DATA = 0x3701
-_SETS = {
-    "0220060000000000c000000000000046": {0x8208: "Location", 0x820D: "Start", 0x820E: "End", 0x8232: "Repeats"},
-    "0320060000000000c000000000000046": {0x8104: "Start", 0x8105: "Due"},
-    "0420060000000000c000000000000046": {0x8083: "Email", 0x8093: "Email2", 0x80A3: "Email3"},
-}
-"""Sets of named properties, GUIDs as they stand in the file, and what is read of them ([MS-OXPROPS] 1.3.2)."""
 MAX_NAMES = 1 << 20
 MAX_HEAD = 1 << 20
 
@@ -164,11 +160,10 @@ def _named(compound: Compound, top: Properties) -> dict[str, str]:
         place = (kind >> 1) - 3
         if kind & 1 or place < 0:
             continue
-        label = _SETS.get(guids[place * 16 : place * 16 + 16].hex(), {}).get(number)
+        label = NAMED_SETS.get(guids[place * 16 : place * 16 + 16].hex(), {}).get(number)
         if label is None:
             continue
-        moment = top.time(0x8000 + index)
-        value = f"{moment:%Y-%m-%d %H:%M} UTC" if moment else top.text(0x8000 + index, page)
+        value = shown_time(top.time(0x8000 + index)) or top.text(0x8000 + index, page)
         if value:
             found.setdefault(label, value)
     return found

@@ -47,6 +47,12 @@ _CONTACT = (
     (0x3A15, "Address"),
     (0x3A51, "Web page"),
 )
+NAMED_SETS: dict[str, dict[int, str]] = {
+    "0220060000000000c000000000000046": {0x8208: "Location", 0x820D: "Start", 0x820E: "End", 0x8232: "Repeats"},
+    "0320060000000000c000000000000046": {0x8104: "Start", 0x8105: "Due"},
+    "0420060000000000c000000000000046": {0x8083: "Email", 0x8093: "Email2", 0x80A3: "Email3"},
+}
+"""Sets of named properties, GUIDs as they stand in the file, and what is read of them ([MS-OXPROPS] 1.3.2)."""
 _CLASS_NAME = re.compile(r"[A-Za-z0-9._-]{1,200}")
 _ADDRESS = re.compile(r"[^@\s<>]+@[^@\s<>]+")
 
@@ -203,7 +209,8 @@ def particulars(source: Source, named: dict[str, str]) -> list[Block]:
     kind = source.string(CLASS).upper()
     lines: list[str] = []
     if kind.startswith(("IPM.APPOINTMENT", "IPM.SCHEDULE.MEETING")):
-        start, end = named.get("Start") or _shown(source, START), named.get("End") or _shown(source, END)
+        start = named.get("Start") or shown_time(source.moment(START))
+        end = named.get("End") or shown_time(source.moment(END))
         lines = [f"Start: {start}"] * bool(start) + [f"End: {end}"] * bool(end)
         lines += [f"{label}: {named[label]}" for label in ("Location", "Repeats") if named.get(label)]
     elif kind.startswith("IPM.TASK"):
@@ -217,9 +224,9 @@ def particulars(source: Source, named: dict[str, str]) -> list[Block]:
     return [Block(kind=BlockKind.PARAGRAPH, text=text, source=BlockSource.MARKUP)] if text else []
 
 
-def _shown(source: Source, number: int) -> str:
-    moment = source.moment(number)
+def shown_time(moment: datetime | None) -> str:
+    """A time for a reader; empty where there is none."""
     return f"{moment:%Y-%m-%d %H:%M} UTC" if moment else ""
 
 
-__all__ = ["Source", "body", "envelope", "mailbox_of", "particulars", "rtf_content"]
+__all__ = ["Source", "body", "envelope", "mailbox_of", "particulars", "rtf_content", "shown_time"]

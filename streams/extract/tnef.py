@@ -92,7 +92,7 @@ def extract(request: Request) -> Draft:
         found.message_id = found.message_id or (ids(source.attribute(MESSAGE_ID)) or [""])[0]
         if not found.created and (sent := source.moment(outlook.SUBMITTED)):
             found.created = iso(sent)
-        content = Content(blocks=outlook.particulars(source, {}))
+        content = Content(blocks=outlook.particulars(source, _named(reader)))
         content.add(outlook.body(source))
     return message_draft(found, content, listing.names(), [*listing.warnings, *warnings])
 
@@ -106,6 +106,16 @@ def _recipients(reader: Reader) -> list[tuple[int, Mailbox]]:
             kind = row.get(outlook.RECIPIENT_TYPE)
             number = int.from_bytes(reader.bytes(kind.start, kind.end), "little") if kind else 1
             found.append((number & 0xFF, mailbox))
+    return found
+
+
+def _named(reader: Reader) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for (group, number), value in reader.named.items():
+        label = outlook.NAMED_SETS.get(group, {}).get(number)
+        if label is not None:
+            one = {0: value}
+            found.setdefault(label, outlook.shown_time(reader.time(one, 0)) or reader.string(one, 0))
     return found
 
 

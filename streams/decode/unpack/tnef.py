@@ -92,6 +92,7 @@ class Reader:
         self.code_page = 0
         self.own: dict[int, tuple[int, int]] = {}  # attributes of the message: where their values stand
         self.properties: dict[int, Value] = {}
+        self.named: dict[tuple[str, int], Value] = {}  # set (GUID in hex) and number -> the first value of that name
         self.recipients: list[dict[int, Value]] = []
         self.count = 0
 
@@ -171,7 +172,9 @@ class Reader:
                 break
             kind, number = struct.unpack("<HH", head)
             at += 4
+            name: tuple[str, int] | None = None
             if number >= 0x8000:  # named: its set, then a number or a name
+                name = self.bytes(at, at + 16).hex(), self._long(at + 20)
                 named_by_text = self._long(at + 16) == 1
                 at += 24 + (_four(self._long(at + 20)) if named_by_text else 0)
             values = 1
@@ -193,6 +196,8 @@ class Reader:
                     return found, end
                 if index == 0:
                     found.setdefault(number, Value(base, at, at + length))
+                    if name is not None:
+                        self.named.setdefault(name, Value(base, at, at + length))
                 at += _four(length)
         return found, at
 

@@ -75,6 +75,16 @@ def test_the_best_of_its_texts(tmp_path: Path, html: bytes) -> None:
     assert body_text(of(tmp_path, own(*forms))) == ("hello HTML" if html else "hello world")
 
 
+def test_a_meeting(tmp_path: Path) -> None:
+    guid = bytes.fromhex("0220060000000000c000000000000046")
+    place = struct.pack("<HH", 0x1E, 0x8000) + guid + struct.pack("<III", 0, 0x8208, 1) + struct.pack("<I", 7)
+    place += b"Pier 4\x00\x00"
+    fields = (0x001A, 0x1E, b"IPM.Appointment\x00"), (0x0060, 0x40, TIME)
+    data = struct.pack("<I", len(fields) + 1) + place + mapi(*fields)[4:]
+    body = of(tmp_path, attribute(MESSAGE, data, 1))
+    assert said(body) == [("paragraph", "Start: 2023-05-06 03:12 UTC\nLocation: Pier 4")]
+
+
 def test_damage(tmp_path: Path) -> None:
     with pytest.raises(DocumentError) as caught:
         canon(tmp_path, b"no winmail", KIND)
