@@ -195,7 +195,7 @@ def version_facts(version: Version) -> Row:
     return {
         "outcome": version.outcome.value,
         "problems": screening.problems if screening else [],
-        "warnings": screening.warnings if screening else [],
+        "warnings": _warnings(version),
         "rule": screening.rule if screening else None,
         "error": screening.error if screening else None,
         "content_hash": content.sha256 if content else None,
@@ -226,6 +226,15 @@ def version_facts(version: Version) -> Row:
         "lane": version.lane.value,
         "ready_at": version.ready_at,
     }
+
+
+def _warnings(version: Version) -> list[str]:
+    """Of all stages, in the order of the way."""
+    found = [
+        *(version.detection.warnings if version.detection else []),
+        *(version.screening.warnings if version.screening else []),
+    ]
+    return list(dict.fromkeys(found))
 
 
 def _canon_rows(received: Received, origin: Row) -> Iterable[tuple[sa.Table, Row]]:

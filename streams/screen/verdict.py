@@ -33,7 +33,7 @@ def screen(body: CanonBody, policy: Policy, *, size: int, source: str | None = N
         source: registered name, where the policy has exceptions for it.
 
     Returns:
-        Ready without problems, or quarantined with their codes; scores in both cases.
+        Ready without problems, or quarantined with their codes; scores in both cases, and the extractor's warnings.
     """
     limits = policy.thresholds(media_type=body.media_type, language=body.language, source=source)
     case = _Case(body, limits, size)
@@ -45,7 +45,7 @@ def screen(body: CanonBody, policy: Policy, *, size: int, source: str | None = N
         outcome=Outcome.QUARANTINED if case.problems else Outcome.READY,
         problems=list(case.problems),
         error="; ".join(f"{code}: {why}" for code, why in case.problems.items()) or None,
-        warnings=[code for code in case.warnings if code not in case.problems],
+        warnings=list(dict.fromkeys(code for code in (*body.warnings, *case.warnings) if code not in case.problems)),
         scores=_rounded(case.scores),
         pages=[PageScores(number=n, scores=_rounded(s)) for n, s in case.pages.items()],
         policy=policy.id,
