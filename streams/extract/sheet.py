@@ -20,6 +20,7 @@ _COUNTED = (
     "very_hidden_sheets",
     "hidden_rows",
     "formulas_without_value",
+    "values_not_shown",
     "empty_sheets",
     "charts",
 )
@@ -53,11 +54,11 @@ def extract_xlsx(request: Request) -> Draft:
 
 def extract_xlsb(request: Request) -> Draft:
     """An XLSB workbook. Errors: DocumentError `corrupt`, `truncated`, `encrypted`, `bomb` or `too_large`."""
-    from streams.extract.sheet_xlsb import XlsbWorkbook
+    from streams.extract.sheet_calamine import CalamineSheets
 
     budget = Budget()
     with Package(request.path) as package:
-        draft = _draft(XlsbWorkbook(request.path, budget).sheets(), budget)
+        draft = _draft(CalamineSheets(request.path, budget).sheets(), budget)
         _core(package, draft)
         _warn(draft, package.warnings)
     return _finished(draft, budget, [], request)
@@ -65,11 +66,18 @@ def extract_xlsb(request: Request) -> Draft:
 
 def extract_xls(request: Request) -> Draft:
     """An XLS workbook. Errors: DocumentError `corrupt`, `encrypted` or `too_large`."""
+    from streams.extract.sheet_calamine import CalamineSheets
     from streams.extract.sheet_xls import XlsWorkbook
 
     budget = Budget()
-    workbook = XlsWorkbook(request.path, budget)
-    draft = _draft(workbook.sheets(), budget)
+    try:
+        workbook = XlsWorkbook(request.path, budget)
+        draft = _draft(workbook.sheets(), budget)
+    except DocumentError as error:
+        if error.problem != "corrupt":
+            raise
+        budget = Budget()  # another reader may be less strict
+        return _finished(_draft(CalamineSheets(request.path, budget).sheets(), budget), budget, [], request)
     author = workbook.author()
     if author:
         draft.metadata["last_modified_by"] = author

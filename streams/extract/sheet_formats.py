@@ -94,6 +94,8 @@ def shown_text(text: str, code: str) -> str:
 
 def general(value: float) -> str:
     """A number without a format: up to 15 digits, as many as a sheet keeps."""
+    if not math.isfinite(value):
+        return "#NUM!"
     if value == int(value) and abs(value) < 1e15:
         return str(int(value))
     text = f"{value:.15g}"

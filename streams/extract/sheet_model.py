@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from enum import Enum
 
-from streams.extract.grids import check_cells
+from streams.extract.grids import check_size
 
 MAX_ROWS = 1_048_576
 MAX_COLS = 16_384
@@ -84,15 +84,16 @@ class Budget:
     """What all sheets of a workbook may hold together, and what was met on the way."""
 
     def __init__(self) -> None:
-        self.cells = 0
+        self.cells = self.characters = 0
         self.counts: Counter[str] = Counter()
         self.warnings: list[str] = []
         self._texts: dict[str, str] = {}
 
-    def spend(self, cells: int) -> None:
-        """Counts cells that hold something. Errors: DocumentError `too_large`."""
-        self.cells += cells
-        check_cells(self.cells, "The workbook, read so far,")
+    def spend(self, texts: list[str], times: int = 1) -> None:
+        """Counts the cells of a row that hold something. Errors: DocumentError `too_large`."""
+        self.cells += len(texts) * times
+        self.characters += sum(map(len, texts)) * times
+        check_size(self.cells, self.characters, "The workbook, read so far,")
 
     def warn(self, code: str) -> None:
         """Notes a warning once."""

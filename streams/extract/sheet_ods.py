@@ -30,7 +30,7 @@ from streams.extract.sheet_model import (
     Sheet,
     Visibility,
 )
-from streams.extract.sheet_xlsx_parts import PartStream
+from streams.extract.sheet_xlsx_parts import PartStream, forget_siblings
 
 _URN = "urn:oasis:names:tc:opendocument:xmlns:"
 _TABLE = "{" + _URN + "table:1.0}"
@@ -126,8 +126,7 @@ class OdsWorkbook:
         elif tag == _TABLE + "table-row":
             self._row(element, self._sheet)
             element.clear()
-            while element.getprevious() is not None:
-                del element.getparent()[0]
+            forget_siblings(element)
         elif tag == _TABLE + "table-column":
             count = _count(element.get(_TABLE + "number-columns-repeated"))
             if element.get(_TABLE + "visibility") in _HIDDEN:
@@ -173,7 +172,7 @@ class OdsWorkbook:
             sheet.hidden_rows.update(range(first, self._number))
         if not row.cols:
             return
-        self._budget.spend(len(row.cols) * (self._number - first))
+        self._budget.spend(row.texts, self._number - first)
         sheet.rows.append(row)
         for number in range(first + 1, self._number):
             sheet.rows.append(Row(number, row.cols, row.texts, row.kinds))
@@ -194,7 +193,6 @@ class OdsWorkbook:
         if text:
             if len(row.cols) + count > MAX_COLS:
                 return
-            self._budget.spend(0)
             text = self._budget.same(text)
             for at in range(col, col + count):
                 row.add(at, text, kind)

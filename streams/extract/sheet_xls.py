@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import xlrd
+from xlrd.biffh import XLRDError
 from xlrd.compdoc import CompDocError
+from xlrd.formula import FormulaError
 
 from streams.errors import DocumentError
 from streams.extract.sheet_formats import general, shown, shown_text
@@ -34,8 +36,9 @@ MAX_BYTES = 200 * 1024 * 1024
 """Bytes of one file; it is read as a whole. The largest that Excel 2003 can write is below that."""
 
 _BROKEN = (
-    xlrd.XLRDError,
+    XLRDError,
     CompDocError,
+    FormulaError,
     struct.error,
     AssertionError,  # how xlrd refuses records that contradict each other
     IndexError,
@@ -113,8 +116,10 @@ class XlsWorkbook:
                 text, kind = self._cell(source, number, col)
                 if text:
                     row.add(col, self._budget.same(text), kind)
+                elif kind & ~BOLD != TEXT:
+                    self._budget.counts["values_not_shown"] += 1  # by a format such as `0;-0;;`
             if row.cols:
-                self._budget.spend(len(row.cols))
+                self._budget.spend(row.texts)
                 sheet.rows.append(row)
         sheet.hidden_rows.update(number for number, info in source.rowinfo_map.items() if info.hidden)
         sheet.hidden_cols.update(number for number, info in source.colinfo_map.items() if info.hidden)

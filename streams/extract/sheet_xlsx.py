@@ -30,7 +30,16 @@ from streams.extract.sheet_model import (
     area_of,
     cell_place,
 )
-from streams.extract.sheet_xlsx_parts import PartStream, Strings, Styles, remarks_of, rich_text, tables_of, unescaped
+from streams.extract.sheet_xlsx_parts import (
+    PartStream,
+    Strings,
+    Styles,
+    forget_siblings,
+    remarks_of,
+    rich_text,
+    tables_of,
+    unescaped,
+)
 
 MAX_LINKS = 50_000
 
@@ -75,7 +84,7 @@ class XlsxWorkbook:
         """Names that the author gave to cells and areas, without those of the program itself."""
         names = _named(self._root, "definedNames")
         found: list[tuple[str, str]] = []
-        for element in names if names is not None else ():
+        for element in names.iterchildren("*") if names is not None else ():
             name, target = element.get("name") or "", (element.text or "").strip()
             if name and target and not name.startswith("_xlnm") and element.get("hidden") not in ("1", "true"):
                 found.append((name, target))
@@ -86,9 +95,7 @@ class XlsxWorkbook:
         listed = _named(self._root, "sheets")
         relationships = self.package.relationships(self._main)
         whole = broken = 0
-        for element in listed if listed is not None else ():
-            if not isinstance(element.tag, str):
-                continue
+        for element in listed.iterchildren("*") if listed is not None else ():
             relationship = relationships.get(attr(element, "r:id") or "")
             sheet = Sheet(
                 name=element.get("name") or "", visibility=_STATES.get(element.get("state") or "", Visibility.VISIBLE)
@@ -137,8 +144,7 @@ class XlsxWorkbook:
             if name == "row":
                 number = self._row(element, sheet, number)
                 element.clear()
-                while element.getprevious() is not None:
-                    del element.getparent()[0]
+                forget_siblings(element)
             elif name == "col":
                 _column(element, sheet)
             elif name == "mergeCell" and len(sheet.merges) < MAX_MERGES:
@@ -171,8 +177,10 @@ class XlsxWorkbook:
             text, kind = self._cell(cell)
             if text:
                 row.add(col, self._budget.same(text), kind)
+            elif kind & ~BOLD != TEXT:
+                self._budget.counts["values_not_shown"] += 1  # by a format such as `0;-0;;`
         if row.cols:
-            self._budget.spend(len(row.cols))
+            self._budget.spend(row.texts)
             sheet.rows.append(row)
         if element.get("hidden") in ("1", "true", "on"):
             sheet.hidden_rows.add(number)
@@ -220,7 +228,7 @@ class XlsxWorkbook:
         except ValueError:
             return value, TEXT | bold
         if code == "General":
-            return general(number) if abs(number) < float("inf") else "#NUM!", NUMBER | bold
+            return general(number), NUMBER | bold
         text, kind = shown(number, code, date_1904=self.date_1904)
         return text, (DATE if kind == "d" else ERROR if kind == "e" else NUMBER) | bold
 

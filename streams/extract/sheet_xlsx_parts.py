@@ -108,10 +108,16 @@ class Strings:
                         raise DocumentError("too_large", f"The shared strings have more than {MAX_STRINGS} characters.")
                     self._strings.append(text)
                     element.clear()
-                    while element.getprevious() is not None:
-                        del element.getparent()[0]
+                    forget_siblings(element)
         except (etree.XMLSyntaxError, zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError):
             self._budget.warn("strings_damaged")
+
+
+def forget_siblings(element: etree._Element) -> None:
+    """Frees what stands before an element that was read, so that a stream does not become a tree."""
+    parent = element.getparent()
+    while parent is not None and element.getprevious() is not None:
+        del parent[0]
 
 
 def rich_text(element: etree._Element) -> str:
