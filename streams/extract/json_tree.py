@@ -236,7 +236,7 @@ class Tree:
     def _flat(self, value: Members) -> list[tuple[str, str]]:
         """Members by their paths; arrays as they stand in JSON, of scalars as a list with commas."""
         out: list[tuple[str, str]] = []
-        stack = [(_path("", key), inner) for key, inner in reversed(value.items)]
+        stack = [(_path("", key) or "text", inner) for key, inner in reversed(value.items)]
         while stack:
             path, top = stack.pop()
             if isinstance(top, Members) and top.items:

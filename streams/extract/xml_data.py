@@ -37,6 +37,8 @@ def value_of(element: Element, depth: int = 0) -> Any:
 
 
 def _close(items: list[tuple[str, Any]], name: str, run: list[Any]) -> None:
+    if len(run) > 1 and any(isinstance(one, Members) for one in run):
+        run = [one if isinstance(one, Members) else Members([(OWN, one)]) for one in run]  # alike, but for attributes
     if run:
         items.append((name, run[0] if len(run) == 1 else run))
 

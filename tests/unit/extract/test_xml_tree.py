@@ -70,6 +70,13 @@ def test_records_are_a_table(tmp_path: Path) -> None:
     assert table_rows(body.tables[0])[:2] == [["id", "to.name", "sum.currency", "sum"], ["0", "N0", "EUR", "0.50"]]
 
 
+def test_neighbours_with_and_without_attributes_are_alike(tmp_path: Path) -> None:
+    body = xml(
+        tmp_path, '<type><name>archive</name><name lang="fr">archive XAR</name><name lang="de">Archiv</name></type>'
+    )
+    assert table_rows(body.tables[0]) == [["text", "lang"], ["archive", ""], ["archive XAR", "fr"], ["Archiv", "de"]]
+
+
 def test_settings_are_fields(tmp_path: Path) -> None:
     body = xml(tmp_path, '<c><server host="h" port="080"><path>/a</path></server><note>one <b>two</b> three</note></c>')
     assert [(b.kind.value, b.text, b.section) for b in body.blocks] == [
