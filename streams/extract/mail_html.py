@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import msgspec
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from streams.extract.html import flatten
@@ -27,6 +28,7 @@ _QUOTES = frozenset(
     }
 )  # fmt: skip
 _PREFORMATTED = frozenset({"pre", "xmp", "listing", "plaintext"})
+_OWN = frozenset({BlockKind.PARAGRAPH, BlockKind.HEADING, BlockKind.TABLE, BlockKind.CODE, BlockKind.FORMULA})
 _NAMES = re.compile(r"[^\s]+")
 
 
@@ -83,5 +85,10 @@ def html_walk(text: str) -> tuple[Walk, PageMeta]:
     if flattened:
         walk.warnings.add("deep_nesting")
         walk.dropped["nesting"] += flattened
+    if not any(block.kind in _OWN for block in walk.blocks):  # a template: all of the message stands in its signature
+        walk.blocks = [
+            msgspec.structs.replace(block, kind=BlockKind.PARAGRAPH) if block.kind is BlockKind.SIGNATURE else block
+            for block in walk.blocks
+        ]
     walk.blocks, walk.refs = mark_history(walk.blocks, walk.refs)
     return walk, page_meta(tree)

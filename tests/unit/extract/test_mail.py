@@ -194,6 +194,11 @@ def test_history_and_signature_in_html(tmp_path: Path) -> None:
     assert [kind for kind, _ in said(mail(tmp_path, HTML, "", outlook))] == ["paragraph", "quote", "quote"]
 
 
+def test_a_message_that_is_all_signature_is_its_text(tmp_path: Path) -> None:
+    page = '<div class="gmail_signature"><div>The ferry leaves at eight.</div><ul><li>daily</ul></div>'
+    assert said(mail(tmp_path, HTML, "", page)) == [("paragraph", "The ferry leaves at eight."), ("list_item", "daily")]
+
+
 def test_history_within_a_paragraph_and_a_signature_below_hyphens(tmp_path: Path) -> None:
     page = (
         "<p>Yes.</p><p>--</p><p>Ada</p><p>Harbour<br>-----Original Message-----<br>From: Tom</p>"
