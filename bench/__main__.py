@@ -10,11 +10,10 @@ import signal
 import sys
 import tempfile
 import time
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from bench import formats
+from bench import encodings, formats
 from bench.report import Result, machine, show
 from bench.world import World
 
@@ -25,20 +24,20 @@ BENCHMARKS = {
     "unchanged": "a second run over 5,000 unchanged files",
     "replay": "everything once more with nothing changed, from the ledger and from decode",
     "stages": "each stage alone over a prepared topic, and how soon work goes on after a kill",
-    "encodings": "labelled files of the folders named after it, beside chardet and charset-normalizer",
     "restore": "states of the ledger read from `versions`: seconds and memory",
 }
 """In the order of running: `unchanged` and `replay` find what `memory` has filled."""
-WITHOUT_LOG = frozenset({"encodings"})
+ON_FOLDERS = {"encodings": encodings.main, "formats": formats.main}
+"""Of labelled files, named after it; without a log."""
 
 
 def main() -> int:
-    if sys.argv[1:2] == ["formats"]:  # needs a folder and no broker
-        return formats.main(sys.argv[2:])
+    if sys.argv[1:] and sys.argv[1] in ON_FOLDERS:
+        return ON_FOLDERS[sys.argv[1]](sys.argv[2:])
     listed = "\n".join(f"  {name:<10} {what}" for name, what in BENCHMARKS.items())
     parser = argparse.ArgumentParser(
         prog="python -m bench",
-        description=f"Benchmarks:\n{listed}\n\n`python -m bench formats FOLDER`: formats told right on labelled files",
+        description=f"Benchmarks:\n{listed}\n\nOn labelled files: python -m bench {'|'.join(ON_FOLDERS)} FOLDER …",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help="which; default: all")
@@ -51,11 +50,7 @@ def main() -> int:
     parser.add_argument("--states", type=int, default=100_000, help="restore: how many states (default: 100000)")
     parser.add_argument("--work", type=Path, help="where to work; it is kept, and what is there is used again")
     args = parser.parse_args()
-    args.folders = [Path(name) for name in args.names if name not in BENCHMARKS and Path(name).is_dir()]
-    args.names = [name for name in args.names if name in BENCHMARKS or not Path(name).is_dir()]
     unknown = [name for name in args.names if name not in BENCHMARKS]
-    if bool(args.folders) != ("encodings" in args.names):
-        parser.error("encodings, and nothing else, needs folders of files that are labelled by their names")
     if unknown:
         parser.error(f"no benchmark is called {', '.join(unknown)}; there are: {', '.join(BENCHMARKS)}")
     work = args.work.absolute() if args.work else Path(tempfile.mkdtemp(prefix="canonry-bench."))
@@ -65,12 +60,12 @@ def main() -> int:
     about = machine()
     print(f"{about['cpus']} CPUs ({about['cpu']}), load {about['load'][0]:.1f}, Python {about['python']}", flush=True)
     try:
-        for name in [name for name in BENCHMARKS if (name in args.names if args.names else name not in WITHOUT_LOG)]:
+        for name in [name for name in BENCHMARKS if not args.names or name in args.names]:
             started = time.monotonic()
             module: Any = importlib.import_module(f"bench.{name.replace('-', '_')}")
             shared = "files" if name in ("memory", "unchanged", "replay") else name
-            with nullcontext(work) if name in WITHOUT_LOG else World(work / shared) as where:
-                result: Result = module.measure(where, args)
+            with World(work / shared) as world:
+                result: Result = module.measure(world, args)
             result.seconds = time.monotonic() - started
             results.append(result)
             show(result)
