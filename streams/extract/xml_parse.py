@@ -31,6 +31,7 @@ CHUNK = 1 << 20
 _DECLARATION = re.compile(r"\A\s*<\?xml\s[^>]{0,1000}\?>")
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _LONE_AMPERSAND = re.compile(r"&(?!#?\w{1,40};)")
+_NAMED = re.compile(r"&(?!(?:amp|lt|gt|quot|apos);)([^\W\d]\w{0,40});")
 _OPEN_TAG = re.compile(r"<[^\W\d]")
 _TAGS = re.compile(r"<!--.*?-->|<!\[CDATA\[|\]\]>|<[^<>]*>|&#?\w+;", re.DOTALL)
 _LETTERS = re.compile(r"[^\W_]")
@@ -221,11 +222,17 @@ def _mended(text: str, error: expat.ExpatError) -> Parsed:
     return found
 
 
+def _spelled(match: re.Match[str]) -> str:
+    """A named reference as its character, or as the text that it is when nobody knows the name."""
+    return html.entities.html5.get(f"{match[1]};", f"&amp;{match[1]};")
+
+
 def _recovered(text: str) -> Parsed | None:
     """The tree as libxml2 mends it; None when more of the text is lost than `MEND_LOSS`."""
     parser = etree.XMLParser(
         encoding="utf-8", recover=True, resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False
     )
+    text = _NAMED.sub(_spelled, text)  # else entities are nodes, which nothing resolves
     try:
         root = etree.fromstring(text.encode(), parser)
     except etree.XMLSyntaxError:
@@ -234,12 +241,13 @@ def _recovered(text: str) -> Parsed | None:
         return None
     builder = _Builder(len(text))
     for event, node in etree.iterwalk(root, events=("start", "end", "comment", "pi")):
-        if event == "start":
+        if not isinstance(node.tag, str):
+            builder.text(node.tail or "")
+        elif event == "start":
             builder.start(node.tag.rpartition("}")[2], {str(key): str(value) for key, value in node.attrib.items()})
             builder.text(node.text or "")
         else:
-            if event == "end":
-                builder.end(node.tag)
+            builder.end(node.tag)
             builder.text(node.tail or "")
     parsed = builder.done()
     parsed.mended = True

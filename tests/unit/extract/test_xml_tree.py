@@ -139,8 +139,9 @@ def test_lone_ampersands_and_open_tags_are_mended(tmp_path: Path) -> None:
     body = xml(tmp_path, "<n><p>Salt & pepper</p><p>More of it, much more.</p></n>")
     assert [b.text for b in body.blocks] == ["Salt & pepper", "More of it, much more."]
     assert "malformed_xml" in body.warnings
-    body = xml(tmp_path, "<n><p>One <i>two</p><p>three four five six seven</p></n>")
+    body = xml(tmp_path, "<n><p>One <i>two &eacute; &what;</p><p>three four five six seven</p><!-- no --></n>")
     assert "malformed_xml" in body.warnings
+    assert "two é &what;" in " ".join(b.text for b in body.blocks)
     assert "three four five six seven" in " ".join(b.text for b in body.blocks)
 
 
