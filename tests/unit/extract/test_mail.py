@@ -365,7 +365,7 @@ def test_a_message_stored_as_utf16(tmp_path: Path) -> None:
     ids=lambda lines: f"{lines[0][:20]}-{len(lines)}",
 )
 def test_hostile_messages_cost_little(tmp_path: Path, lines: list[str]) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     body = mail(tmp_path, *lines)
-    assert time.perf_counter() - began < 10
+    assert time.process_time() - began < 10
     assert "Hello." in body_text(body)
