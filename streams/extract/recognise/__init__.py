@@ -127,7 +127,8 @@ def recognise(request: RecogniseRequest, *, engine: Engine | None = None) -> Can
     """
     engine = engine or Tesseract()
     spec = _spec(request.detection, request.languages, request.pages, request.max_pixels, request.dpi, engine)
-    reader = Reader(engine, request.languages)
+    expected = request.languages or ([request.body.language] if request.body.language else [])
+    reader = Reader(engine, expected)
     wanted = sorted(set(request.pages)) if request.pages else pages_needing(request.body)
     layer = Layer(request.body)
     seen: list[SeenPage] = []

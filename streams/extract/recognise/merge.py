@@ -18,6 +18,7 @@ NEARLY_EMPTY = 50
 _WORD = re.compile(r"\w+")
 _SAME = 0.5  # share of the layer's words that recognition finds, too: then the layer says what is to be seen
 _SPREAD = 0.6  # share of a recognised block's words that the layer has: then it is the same text
+_BETTER = 0.02  # share of known words by which a new recognition must be ahead of an old one
 _FEW = 3  # words of a layer that say nothing about it
 
 
@@ -143,23 +144,30 @@ def _text(blocks: Sequence[Block]) -> str:
 def _is_broken(layer: Sequence[Block], found: Sequence[Block]) -> bool:
     """Whether recognition shows that a text layer does not say what is to be seen.
 
-    It finds too few of the layer's words, and of its own words a word list knows more than of the layer's.
+    It finds too few of the layer's words, and of its own words a word list knows more than of the layer's. A layer that
+    is itself an older recognition goes when the new one has clearly more words that are known.
     """
     words = Counter(_words(layer))
     seen = Counter(_words(found))
     if not seen:
         return False
-    if words.total() < _FEW:
-        return seen.total() > words.total()
-    if (words & seen).total() >= _SAME * words.total():
-        return False
     text, other = _text(layer), _text(found)
+    common = (words & seen).total()
+    if words.total() < _FEW:
+        return not common and _letters(other) > _letters(text)
+    recognised = all(block.source is BlockSource.OCR for block in layer)
+    if common >= _SAME * words.total() and not recognised:
+        return False
     if text.count("\ufffd") > 0.1 * len(text):
         return True
-    languages = sorted({lang for t in (text, other) if (lang := by_language.language_of(t)) is not None} | {"en"})
-    before = max((by_language.rate(text, code) or 0.0 for code in languages), default=0.0)
-    after = max((by_language.rate(other, code) or 0.0 for code in languages), default=0.0)
-    return after > before
+    languages = sorted({code for said in (text, other) if (code := by_language.language_of(said)) is not None} | {"en"})
+    before = max(by_language.rate(text, code) or 0.0 for code in languages)
+    after = max(by_language.rate(other, code) or 0.0 for code in languages)
+    return after > before + (_BETTER if recognised else 0.0)
+
+
+def _letters(text: str) -> int:
+    return sum(character.isalpha() for character in text)
 
 
 def _beyond(layer: Sequence[Block], found: Sequence[Block]) -> list[Block]:

@@ -21,6 +21,9 @@ from streams.extract.tools.pillow import inverted, resized, straightened, turned
 SURE = 0.75
 """Mean confidence of a reading that is not doubted. Upright pages have 0.94, pages upside down 0.28 to 0.43."""
 
+CLEAR = 0.88
+"""Mean confidence of type that need not be larger."""
+
 NOISE = 0.4
 """Mean confidence of a line below which it is taken for noise."""
 
@@ -31,8 +34,9 @@ WORD = 0.6
 """Confidence of a word that counts as read."""
 
 _TRIAL_PIXELS = 2_200_000  # A4 at 150 dpi: enough to tell up from down
-_SMALL_TYPE = 18.0  # pixels from descender to ascender; the engine's models were made for 36
-_TINY_TYPE = 13.0
+_LARGE_TYPE = 30.0  # pixels from descender to ascender: larger type is not read better; the models were made for 36
+_TINY_TYPE = 13.0  # smaller type is read better enlarged, however sure the engine is
+_FEW_PIXELS = 1_000_000  # of a whole page: A4 at 100 dpi
 _SURE_OF_SCRIPT = 1.0
 _UNREAD_SHARE = 0.12  # of the letters, in paragraphs that could not be read: another script may be theirs
 _UNREAD_LETTERS = 30
@@ -201,14 +205,16 @@ class Reader:
         sizes = [line.size for line in reading.lines if letters(line.text) >= 3]
         if not sizes:
             return reading
-        type_size = median(sizes)
-        if type_size >= _SMALL_TYPE or (reading.is_sure and type_size >= _TINY_TYPE):
+        type_size = median(sizes)  # of type that is hard to read, a guess
+        mean = reading.confidence or 0.0
+        if type_size >= (_TINY_TYPE if mean >= CLEAR else _LARGE_TYPE):
             return reading
-        page = enlarge(2.0)
+        factor = 3.0 if reading.size[0] * reading.size[1] < _FEW_PIXELS else 2.0
+        page = enlarge(factor)
         if page is None:
             return reading
         image = inverted(page) if dark else page
-        again = self._attempt(image, reading.turn, reading.languages, dpi and 2 * dpi, factor=2.0)
+        again = self._attempt(image, reading.turn, reading.languages, dpi and round(factor * dpi), factor)
         return again if again.evidence > reading.evidence else reading
 
     # --- in which language ---------------------------------------------------------------------------------------
@@ -235,7 +241,7 @@ class Reader:
                 break
         unread = [p for p in paragraphs_of(reading) if (confidence(_words(p)) or 0) < WORD]
         count = sum(letters(line.text) for part in unread for line in part)
-        if count >= max(_UNREAD_LETTERS, _UNREAD_SHARE * letters(reading.text)) and reading.is_sure:
+        if count >= max(_UNREAD_LETTERS, _UNREAD_SHARE * letters(reading.text)) and len(unread) < len(paragraphs):
             more, lost = self._script_of_parts(image, reading, unread)
             languages = (*languages, *more)
             missing = missing or lost

@@ -191,7 +191,8 @@ def _gray(image: Any) -> Image.Image:
         return page
     if image.mode == "CMYK":
         image = image.convert("RGB")
-    found: Image.Image = image if image.mode == "L" else image.convert("L")
+    # a copy, for the file's own image ends with the file and changes with the next frame
+    found: Image.Image = image.copy() if image.mode == "L" else image.convert("L")
     return found
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
+import pymupdf
 import pytest
-from PIL import Image, ImageOps
+from PIL import Image, ImageDraw, ImageOps
 
 from streams.extract import extract
 from streams.extract.finish import body_text
@@ -15,6 +17,8 @@ from streams.extract.outcome import Request
 from streams.extract.recognise import RecogniseRequest, fingerprint, pages_needing, recognise
 from streams.extract.tools.tesseract import Tesseract
 from streams.records import BlockSource, CanonBody, Detection, Method
+from streams.screen import screen
+from streams.screen.policy import Policy
 from tests.unit.extract.page_images import GERMAN, LETTER, REPLY, page, picture, scan
 
 pytestmark = pytest.mark.skipif(shutil.which("tesseract") is None, reason="tesseract is not installed")
@@ -111,3 +115,121 @@ def test_another_language_than_expected_is_found(tmp_path: Path) -> None:
     assert _text(body) == GERMAN
     assert body.language == "de"
     assert "recognition_language_missing" not in body.warnings
+
+
+class _Without(Tesseract):
+    """Tesseract on a machine that lacks the models of some languages."""
+
+    def __init__(self, *missing: str) -> None:
+        super().__init__()
+        self._missing = frozenset(missing)
+
+    def languages(self) -> frozenset[str]:
+        return super().languages() - self._missing
+
+
+def _with(engine: Tesseract, path: Path, pages: Sequence[int] = (), languages: Sequence[str] = ()) -> CanonBody:
+    detection, body = _body(path)
+    request = RecogniseRequest(path=path, detection=detection, body=body, pages=[*pages], languages=[*languages])
+    return recognise(request, engine=engine)
+
+
+@pytest.mark.parametrize("expected", [(), ("en",), ("de",)])
+def test_missing_language_is_said_and_never_passes_for_english(tmp_path: Path, expected: tuple[str, ...]) -> None:
+    path = scan(tmp_path / "german.pdf", picture(page(GERMAN), dpi=200), points=0.36)
+    body = _with(_Without("de"), path, languages=expected)
+    assert "recognition_language_missing" in body.warnings
+    assert body.metadata["recognition_languages_missing"] == "de"
+    assert body.confidence is not None
+    assert body.confidence <= 0.5
+    problems = screen(body, Policy(), size=path.stat().st_size).problems
+    assert "low_ocr_confidence" in problems
+
+
+def test_expected_language_without_model_does_no_harm_to_another(tmp_path: Path) -> None:
+    body = _with(_Without("de"), scan(tmp_path / "a.pdf", picture(page(), dpi=200), points=0.36), languages=("de",))
+    assert _text(body) == LETTER
+    assert body.warnings == []
+    assert body.confidence is not None
+    assert body.confidence > 0.9
+
+
+def test_broken_text_layer_is_replaced_by_what_is_to_be_seen(tmp_path: Path) -> None:
+    document = pymupdf.open(scan(tmp_path / "clean.pdf", picture(page(), dpi=200), points=0.36))
+    shifted = "".join(chr(ord(c) + 29) if c.isalpha() else c for c in LETTER)
+    document[0].insert_textbox((72, 120, 520, 700), shifted, fontsize=12, overlay=False, color=(0, 0, 0))
+    document.save(tmp_path / "shifted.pdf")
+    body = _recognised(tmp_path / "shifted.pdf", pages=(1,))
+    assert _text(body) == LETTER
+    assert body.method is Method.OCR
+    assert {item.what for item in body.dropped} == {"replaced_text_layer"}
+
+
+def test_text_in_a_picture_is_added_and_text_of_the_layer_is_not_doubled(tmp_path: Path) -> None:
+    inside = picture(page(REPLY, size=14), dpi=150).crop((130, 230, 1100, 400))
+    document = pymupdf.open()
+    sheet = document.new_page(width=595, height=842)
+    sheet.insert_textbox((72, 72, 520, 300), LETTER, fontsize=12)
+    pixels = pymupdf.Pixmap(pymupdf.csGRAY, inside.width, inside.height, inside.tobytes(), False)
+    sheet.insert_image((72, 400, 537, 482), pixmap=pixels)
+    document.save(tmp_path / "page.pdf")
+    body = _recognised(tmp_path / "page.pdf", pages=(1,))
+    assert _text(body).count("divers") == 1
+    assert _text(body).startswith(LETTER)
+    assert "fishermen may use the northern stairs" in _text(body)
+    assert [block.source for block in body.blocks] == [BlockSource.TEXT_LAYER, BlockSource.OCR]
+    assert body.method is Method.MIXED
+
+
+def test_picture_without_text_gives_no_text(tmp_path: Path) -> None:
+    photo = Image.radial_gradient("L").resize((900, 700))
+    draw = ImageDraw.Draw(photo)
+    for step in range(40):
+        draw.ellipse((step * 20, step * 13 % 500, step * 20 + 60, step * 13 % 500 + 80), fill=step * 6, outline=255)
+    photo.save(tmp_path / "photo.png")
+    body = _recognised(tmp_path / "photo.png", languages=())
+    assert body.blocks == []
+    assert body.pages[0].source is BlockSource.OCR
+
+
+@pytest.mark.parametrize("degrees", [-3.0, 1.5])
+def test_skewed_page_is_straightened_and_its_boxes_lie_on_the_page(tmp_path: Path, degrees: float) -> None:
+    askew = picture(page(), dpi=200).rotate(degrees, Image.Resampling.BICUBIC, fillcolor=255)
+    body = _recognised(scan(tmp_path / "askew.pdf", askew, points=0.36))
+    assert _text(body) == LETTER
+    box = body.blocks[0].bbox
+    assert box is not None
+    ink = ImageOps.invert(askew).getbbox()
+    assert ink is not None
+    assert box == pytest.approx([value * 0.36 for value in ink], abs=18)  # around the corners of a turned box
+
+
+def test_small_type_is_read_enlarged(tmp_path: Path) -> None:
+    picture(page(size=11), dpi=72).save(tmp_path / "small.png")
+    body = _recognised(tmp_path / "small.png")
+    read = _text(body).split()
+    assert len(set(read) & set(LETTER.split())) >= 0.9 * len(set(LETTER.split()))
+
+
+def test_every_frame_of_a_tiff_is_read(tmp_path: Path) -> None:
+    first, second = picture(page(LETTER), dpi=150), picture(page(REPLY), dpi=150)
+    first.save(tmp_path / "pages.tif", save_all=True, append_images=[second])
+    body = _recognised(tmp_path / "pages.tif")
+    assert _text(body) == f"{LETTER} {REPLY}"
+    assert [block.page for block in body.blocks] == [1, 2]
+
+
+def test_two_scripts_on_one_page(tmp_path: Path) -> None:
+    _needs("ru")
+    russian = (
+        "Уважаемые члены совета, водолазы осмотрели стену под старым краном. Ниже уровня воды есть трещина длиной два "
+        "метра, и три больших камня рядом с ней не закреплены. Мы советуем закрыть набережную."
+    )
+    document = page(LETTER)
+    document[0].insert_htmlbox((72, 300, 520, 700), f"<p style='font-family:serif;font-size:12pt'>{russian}</p>")
+    body = _recognised(scan(tmp_path / "two.pdf", picture(document)), languages=("en",))
+    words = set(russian.split())
+    assert len(words & set(_text(body).split())) >= 0.9 * len(words)
+    assert "divers have looked at the wall" in _text(body)
+    missing = _with(_Without("ru", "uk", "bg", "sr", "be", "mk"), tmp_path / "two.pdf")
+    assert "recognition_language_missing" in missing.warnings
