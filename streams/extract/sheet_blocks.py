@@ -22,6 +22,8 @@ from streams.records import Block, BlockKind, BlockSource, Cell, Link, Table
 
 MAX_MERGE_WORK = 3_000_000
 """Rows of all merged cells together; those beyond count as not merged."""
+MAX_LINES = 50
+"""Texts below each other in one column that may be paragraphs; more are a list, which is a table of one column."""
 MAX_LINKS = 5000
 """Links that one table keeps."""
 
@@ -245,7 +247,7 @@ def _is_prose(region: Region) -> bool:
         return False
     if len(rows) == 1:
         return True
-    if region.width > 1:
+    if region.width > 1 or len(rows) > MAX_LINES:
         return False
     return all(row.kinds[0] & ~BOLD == TEXT for row in rows) and not region.header_rows
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import lru_cache
 
 from streams.extract.grids import check_size
 
@@ -136,6 +137,17 @@ def cell_place(name: str) -> tuple[int, int] | None:
         if row > MAX_ROWS or col > MAX_COLS:
             return None
     return (row - 1, col - 1) if row and col else None
+
+
+@lru_cache(maxsize=MAX_COLS)
+def _column(letters: str) -> int:
+    place = cell_place(letters + "1")
+    return -1 if place is None else place[1]
+
+
+def column_of(name: str) -> int:
+    """The column of `B2`, from 0; -1 for what is no cell of a sheet."""
+    return _column(name.rstrip("0123456789")[:10])
 
 
 def area_of(name: str) -> Area | None:

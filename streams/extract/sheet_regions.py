@@ -293,4 +293,6 @@ def _names(first: Row, below: list[Row], width: int, *, grouped: bool) -> bool:
             votes += 0.25
     bold = all(kind & BOLD for kind in first.kinds) and not all(kind & BOLD for kind in sample[0].kinds)
     votes += 2.0 if bold else 0.0
-    return votes > 0 and (len(set(first.texts)) > 0.5 * len(first.texts))
+    if width == 1 and votes < 1:  # one text above another says nothing
+        return False
+    return votes > 0 and len(set(first.texts)) > 0.5 * len(first.texts)

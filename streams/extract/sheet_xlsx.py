@@ -28,7 +28,7 @@ from streams.extract.sheet_model import (
     Sheet,
     Visibility,
     area_of,
-    cell_place,
+    column_of,
 )
 from streams.extract.sheet_xlsx_parts import (
     PartStream,
@@ -50,6 +50,7 @@ _SPACES = (
 )
 _WANTED = ("row", "col", "mergeCell", "hyperlink", "autoFilter")
 _TAGS = [space + name for space in _SPACES for name in _WANTED]
+_PARTS = {space + name: name for space in _SPACES for name in ("v", "f", "is")}
 _STATES = {"hidden": Visibility.HIDDEN, "veryHidden": Visibility.VERY_HIDDEN}
 _BROKEN = (
     etree.XMLSyntaxError,
@@ -169,9 +170,9 @@ class XlsxWorkbook:
                 return number
         row = Row(number)
         for cell in element:
-            place = cell_place(cell.get("r") or "")
-            col = place[1] if place is not None else (row.cols[-1] + 1 if row.cols else 0)
-            if (row.cols and col <= row.cols[-1]) or col >= MAX_COLS:
+            name, last = cell.get("r"), row.cols[-1] if row.cols else -1
+            col = column_of(name) if name else last + 1
+            if not last < col < MAX_COLS:  # columns must grow
                 self._budget.warn("impossible_cell")
                 continue
             text, kind = self._cell(cell)
@@ -191,7 +192,7 @@ class XlsxWorkbook:
         value = formula = None
         inline: etree._Element | None = None
         for part in cell:
-            name = part.tag.rpartition("}")[2] if isinstance(part.tag, str) else ""
+            name = _PARTS.get(part.tag)
             if name == "v":
                 value = part.text
             elif name == "f":
@@ -223,6 +224,8 @@ class XlsxWorkbook:
         return self._number(value, style.code, bold)
 
     def _number(self, value: str, code: str, bold: int) -> tuple[str, int]:
+        if code == "General" and value.isascii() and value.isdigit() and len(value) < 16 and value[0] != "0":
+            return value, NUMBER | bold  # most numbers of most sheets
         try:
             number = float(value)
         except ValueError:
