@@ -49,7 +49,7 @@ SKIP_RULES: dict[str, str] = {
     "empty_file": "zero bytes",
     "executable": "a program",
     "font": "a font",
-    "image_without_text": "an image in which recognition found no text",
+    "image_without_text": "an image in which there is no text, or recognition found none",
     "media": "audio or video",
     "special_file": "no regular file: a device, a pipe or a socket",
     "symlink": "a link; its target, where it lies inside, is a document of its own",

@@ -49,14 +49,19 @@ class Thresholds(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     min_ocr_confidence: float = 0.6  # low_ocr_confidence
 
 
+_DATA: dict[str, Any] = {"max_repeated_lines": 1.0, "max_repeated_ngrams": 1.0, "min_dictionary_rate": 0.25}
 _BUILT_IN_FORMATS: dict[str, dict[str, Any]] = {
+    "application/json": _DATA,
+    "application/x-ndjson": _DATA,
+    "application/xml": _DATA,
     "message/*": {"require_text": False},
     "application/vnd.ms-outlook": {"require_text": False},
     "application/vnd.openxmlformats-officedocument.presentationml.presentation": {"max_near_empty_pages": 1.0},
     "application/vnd.oasis.opendocument.presentation": {"max_near_empty_pages": 1.0},
     "application/vnd.ms-powerpoint": {"max_near_empty_pages": 1.0},
 }
-"""Slides with six words are slides; a mail may be nothing but its attachment."""
+"""Slides with six words are slides; a mail may be nothing but its attachment; data repeats its names, and they are no
+words."""
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

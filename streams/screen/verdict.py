@@ -17,6 +17,7 @@ _INSTEAD = {
 }
 """What extractors find in the place of a document, by their warning."""
 
+SVG = "image/svg+xml"
 IMAGE_WITHOUT_TEXT = "image_without_text"
 
 _DIGITS = 4
@@ -38,8 +39,10 @@ def screen(body: CanonBody, policy: Policy, *, size: int, source: str | None = N
     limits = policy.thresholds(media_type=body.media_type, language=body.language, source=source)
     case = _Case(body, limits, size)
     case.judge()
-    if body.method is Method.OCR and body.media_type.startswith("image/") and not case.ink:
-        message = "Recognition found no text in it."
+    if not case.ink and (
+        body.media_type == SVG or (body.method is Method.OCR and body.media_type.startswith("image/"))
+    ):
+        message = "There is no text in it." if body.media_type == SVG else "Recognition found no text in it."
         return Screening(outcome=Outcome.SKIPPED, rule=IMAGE_WITHOUT_TEXT, error=message, policy=policy.id)
     return Screening(
         outcome=Outcome.QUARANTINED if case.problems else Outcome.READY,

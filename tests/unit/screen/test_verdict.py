@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from streams.records import PROBLEMS, BlockKind, BlockSource, CanonBody, Method, Outcome, Screening
+from streams.records import PROBLEMS, Block, BlockKind, BlockSource, CanonBody, Method, Outcome, Screening
 from streams.screen import Policy, Thresholds, screen
 from tests.unit.screen.texts import (
     MEMO,
@@ -369,3 +369,16 @@ def test_a_page_in_place_of_the_document_is_held(warnings: list[str], said: str)
     assert found.problems == ["not_content"]
     assert found.error is not None
     assert said in found.error
+
+
+@pytest.mark.parametrize(("media_type", "method"), [("image/png", Method.OCR), ("image/svg+xml", Method.NATIVE)])
+def test_a_picture_without_text_is_skipped_and_with_text_it_is_not(media_type: str, method: Method) -> None:
+    empty = CanonBody(
+        content_hash="", fingerprint="", extractor="", extractor_version="", media_type=media_type, method=method
+    )
+    said = screen(empty, Policy(), size=1000)
+    assert (said.outcome, said.rule, said.problems) == (Outcome.SKIPPED, "image_without_text", [])
+    block = Block(kind=BlockKind.PARAGRAPH, text="The harbour is closed on Sunday.", source=BlockSource.OCR)
+    assert screen(msgspec.structs.replace(empty, blocks=[block]), Policy(), size=1000).rule is None
+    unread = msgspec.structs.replace(empty, media_type="image/png", method=Method.NATIVE)
+    assert screen(unread, Policy(), size=1000).outcome is Outcome.QUARANTINED
