@@ -1,4 +1,4 @@
-"""MuPDF behind plain records: the one module that imports pymupdf; all of its exceptions become ours here."""
+"""MuPDF behind plain records: what extraction asks of pymupdf; all of its exceptions become ours here."""
 
 from __future__ import annotations
 
