@@ -206,11 +206,13 @@ class Reader:
     def flush(self) -> None:
         """Ends the run of bytes that is held: now it is text."""
         if self._bytes:
-            text, errors, misdeclared = decode(
-                bytes(self._bytes), self._bytes_codec, self._bytes_font, raw=self._bytes_raw
-            )
+            data = bytes(self._bytes)
             self._bytes.clear()
-            if errors and not self.state.mute:
+            text, errors, misdeclared = decode(data, self._bytes_codec, self._bytes_font, raw=self._bytes_raw)
+            if errors and self._bytes_codec != self.codec:  # some writers name fonts that they don't use
+                other, others, _ = decode(data, self.codec, self._bytes_font, raw=False)
+                text, errors = (other, others) if others < errors else (text, errors)
+            if errors and self.state.capture is None:
                 self.warn("invalid_bytes")
             if misdeclared:
                 self.warn("undeclared_utf8")

@@ -41,6 +41,7 @@ def texts(folder: Path, body: str | bytes, header: str = r"\ansi\ansicpg1252\def
         ),
         (r"\ansi{\fonttbl{\f0\cpg1251 Any;}}\deff0", r"\'cc", "М"),
         (r"\ansi{\fonttbl{\f3\fcharset2 Symbol;}}", r"{\f3 \'b7 a}", "• α"),
+        (r"\ansi\ansicpg1252{\fonttbl{\f0\fcharset128 Gothic;}}\deff0", r"a \'96 b", "a – b"),
         (r"\ansi", "a\r\nb\\\r\nc", "ab"),
         (r"\ansi", r"\{x\}\\y\~z\_w", "{x}\\y\u00a0z\u2011w"),
         (r"\ansi", r"\ldblquote a\rdblquote \emdash b\endash\bullet", "“a”—b–•"),
