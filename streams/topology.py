@@ -24,7 +24,7 @@ class Stage:
 STAGES: dict[str, Stage] = {
     stage.name: stage
     for stage in (
-        Stage("decode", ("raw-arrived",), ("decoded", "raw-arrived"), "what are these bytes: format, encoding, members"),
+        Stage("decode", ("raw-arrived",), ("decoded", "raw-arrived"), "format, encoding, and members of containers"),
         Stage("extract", ("decoded",), ("extracted",), "the canon: blocks, tables, geometry, confidence"),
         Stage("screen", ("extracted",), ("screened", "recognize"), "legibility and quality, and the verdict"),
         Stage("recognize", ("recognize",), ("extracted", "recognize"), "the text of pages that are pictures"),

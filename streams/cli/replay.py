@@ -108,8 +108,8 @@ def apply(
 ) -> None:
     """Set the stage's offsets back, and read them back; then start the stage again. It must be stopped meanwhile.
 
-    decode passes over documents whose rules, extractor and policy are those that they were last treated with; --all has it
-    work on them, too.
+    decode passes over documents whose rules, extractor and policy are those that they were last treated with; --all has
+    it work on them, too.
 
     With --ids nothing is set back: the newest event of each document is published once more on the stage's topic, and
     the stage may go on working. A document that was deleted stays deleted.

@@ -194,8 +194,7 @@ def configure_logging(settings: Settings) -> None:
 @click.argument("stages", nargs=-1, type=click.Choice(list(STAGES)))
 @click.option("--with-parent", is_flag=True, hidden=True, help="End when standard input closes.")
 def worker(stages: tuple[str, ...], with_parent: bool) -> None:
-    """Run stages in this process until SIGTERM: decode, extract, screen, recognize, ledger,
-    provenance; all when none is named.
+    """Run stages in this process until SIGTERM: decode, extract, screen, recognize, ledger, provenance; all by default.
 
     Each stage is a consumer group of its own (canonry-<stage>), so it scales, lags and stops alone: start as many
     workers as you like, on as many machines.

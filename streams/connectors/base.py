@@ -206,7 +206,7 @@ def stable_id(native_id: str) -> str:
     """
     if not native_id:
         raise UsageError("A connector gave a document without an id.")
-    if readable(native_id) == native_id:
+    if readable(native_id) == native_id and "!/" not in native_id:
         return native_id
     raw = native_id.encode("utf-8", "surrogatepass")
     return f"{display_path(raw)}#{hashlib.sha256(raw).hexdigest()[:16]}"

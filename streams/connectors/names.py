@@ -7,6 +7,7 @@ upper-case hexadecimal digits as in RFC 3986, for what is no text or would not b
 - control characters, line and paragraph separators, and the bidirectional embeddings, overrides and isolates, which can
   make `exe.txt` out of `txt.exe`;
 - a combining mark right after such an escape, which would otherwise melt into the escape's last digit under NFC;
+- `!` before a slash, which parts a container from its member in an id (`streams.runtime.members`);
 - `%` itself, only where it stands before two upper-case hexadecimal digits and could be taken for an escape:
   `100%.txt` and `50%ab` stay as they are, `a%41` becomes `a%2541`.
 """
@@ -24,7 +25,7 @@ _BIDI = frozenset(map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A))))
 
 def display_path(raw: bytes) -> str:
     """The path as a person reads it: NFC, escaped as above. Equal for two names only if these are equal under NFC."""
-    if _PLAIN.fullmatch(raw):
+    if _PLAIN.fullmatch(raw) and b"!/" not in raw:
         return raw.decode("ascii")
     text = unicodedata.normalize("NFC", raw.decode("utf-8", "surrogateescape"))
     parts: list[str] = []
@@ -33,6 +34,8 @@ def display_path(raw: bytes) -> str:
         if character == "%":
             digits = text[position + 1 : position + 3]
             is_escape = len(digits) == 2 and digits[0] in _HEX and digits[1] in _HEX
+        elif character == "!":
+            is_escape = text[position + 1 : position + 2] == "/"
         else:
             is_escape = _needs_escape(character) or (escaped and unicodedata.combining(character) != 0)
         escaped = is_escape

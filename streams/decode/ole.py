@@ -140,11 +140,6 @@ def _class_id(directory: bytes) -> str:
     return str(uuid.UUID(bytes_le=directory[0x50:0x60]))
 
 
-def root_names(file: BinaryIO, size: int) -> set[str]:
-    """Names of the streams and storages that stand in the root storage."""
-    return _children_of_root(_directory(file, size))
-
-
 def _directory(file: BinaryIO, size: int) -> bytes:
     """The directory's entries, of 128 bytes each."""
     file.seek(0)

@@ -14,7 +14,17 @@ import msgspec
 from streams.decode.labels import codec_of
 from streams.decode.vocabulary import LISTED, is_usual, is_word
 
-MISREAD_AS = ("windows-1252", "windows-1251", "macintosh", "windows-1250", "cp437", "cp850", "iso-8859-2", "koi8-r")
+MISREAD_AS = (
+    "windows-1252",
+    "windows-1251",
+    "macintosh",
+    "windows-1250",
+    "cp437",
+    "cp850",
+    "iso-8859-2",
+    "koi8-r",
+    "iso-8859-1",
+)
 """Encodings that UTF-8 is taken for, the usual ones first."""
 TWICE = 3
 """How many times a text is turned back at most."""
@@ -44,7 +54,8 @@ def _tables(encoding: str) -> tuple[dict[int, int], re.Pattern[str]]:
     characters = {}
     for byte in range(128, 256):
         try:
-            character = bytes([byte]).decode(codec_of(encoding))
+            # The strict one, of programs: to browsers that label means windows-1252.
+            character = bytes([byte]).decode("latin-1" if encoding == "iso-8859-1" else codec_of(encoding))
         except UnicodeDecodeError:
             character = chr(byte)
         characters[byte] = character

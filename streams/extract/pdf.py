@@ -65,7 +65,6 @@ def extract(request: Request) -> Draft:
                 work.warn("truncated")
         page_count = pdf.page_count
     if work.attachments:
-        work.warn("attachments_not_read")
         work.dropped["attachment"] += work.attachments
     furniture = pdf_furniture.find_furniture(work.pages)
     tables, first_parts = _tables(work, furniture)

@@ -164,7 +164,10 @@ class RtfHeader(Reader):
 
     def _information(self, name: str) -> Callable[[int | None], None]:
         def begin(_: int | None) -> None:
-            self.captured(lambda text: self.texts.setdefault(name, " ".join(text.split())) and None)
+            self.captured(keep)
+
+        def keep(text: str) -> None:
+            self.texts.setdefault(name, " ".join(text.split()))
 
         return begin
 

@@ -32,7 +32,12 @@ class Finding(msgspec.Struct, frozen=True):
 def apt(package: str) -> str:
     """How to install a system package here."""
     if platform.system() == "Darwin":
-        names = {"libarchive-tools": "libarchive", "tesseract-ocr": "tesseract", "libmagic1": "libmagic", "openjdk-17-jre-headless": "openjdk@17"}
+        names = {
+            "libarchive-tools": "libarchive",
+            "tesseract-ocr": "tesseract",
+            "libmagic1": "libmagic",
+            "openjdk-17-jre-headless": "openjdk@17",
+        }
         return f"brew install {names.get(package, package)}"
     return f"sudo apt-get install -y {package}"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from streams.blobs import BlobStore
-from streams.connectors.names import file_name
+from streams.connectors.names import display_path, file_name
 from streams.decode.unpack import Limits, Member, Unpacked, is_archive, may_have_members
 from streams.errors import DocumentError, SlotFailure
 from streams.ledger.children import ATTACHMENTS_NOT_READ, order_below
@@ -21,6 +21,7 @@ from streams.settings import LimitSettings, Settings
 
 log = logging.getLogger(__name__)
 
+SEPARATOR = "!/"
 MAX_ID = 700
 """Characters of a member's id beyond its source; a key of Kafka and of every table has to hold it."""
 _STILL_OPENED = frozenset({"container", "unsupported_format", "truncated", "corrupt"})
@@ -177,11 +178,14 @@ def child_events(change: ChangeEvent, sequence: Sequence, members: list[Member])
 
 
 def member_id(source_id: str, key: str) -> str:
-    """The id of a member: the same in each version of its container, as long as it keeps its place there."""
-    found = f"{source_id}!{key}"
+    """The id of a member: the same in each version of its container, as long as it keeps its place there.
+
+    No id of a connector holds the separator, and no key keeps it: else a member could be named into another's place.
+    """
+    found = source_id + SEPARATOR + display_path(key.encode("utf-8", "surrogatepass"))
     if len(found) <= MAX_ID:
         return found
-    return f"{source_id[: MAX_ID - 70]}!{hashlib.sha256(found.encode()).hexdigest()}"
+    return source_id[: MAX_ID - 70] + SEPARATOR + hashlib.sha256(found.encode()).hexdigest()
 
 
 def listing_name(source_id: str, sequence: Sequence, told: list[tuple[Child, ChangeEvent]]) -> str:

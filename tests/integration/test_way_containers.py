@@ -47,13 +47,13 @@ def test_members_live_and_die_with_their_container(settings: Settings, tmp_path:
         "plain.txt": ("ready", []),
     }
     assert sorted(rows["box.zip"].children) == [
-        "share:box.zip!logs/inner.zip",
-        "share:box.zip!odd.bin",
-        "share:box.zip!page.txt",
+        "share:box.zip!/logs/inner.zip",
+        "share:box.zip!/odd.bin",
+        "share:box.zip!/page.txt",
     ]
-    assert rows["box.zip/logs/inner.zip/storm.txt"].parent_source_id == "share:box.zip!logs/inner.zip"
+    assert rows["box.zip/logs/inner.zip/storm.txt"].parent_source_id == "share:box.zip!/logs/inner.zip"
     assert way.found("storm ships") == ["box.zip/logs/inner.zip/storm.txt"]
-    story = json.loads(way.ask("doc", "share:box.zip!page.txt", "--json").out)
+    story = json.loads(way.ask("doc", "share:box.zip!/page.txt", "--json").out)
     assert story["document"]["parent_source_id"] == "share:box.zip"
 
     # Another version of the container: one member changed, one gone, one new; the same text elsewhere stays.

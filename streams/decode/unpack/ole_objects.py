@@ -85,7 +85,7 @@ def expanded(chunks: Iterable[bytes], sink: Sink, budget: Budget) -> BinaryIO:
     except BaseException:
         file.close()
         raise
-    return file  # type: ignore[return-value]
+    return file
 
 
 def inflated(chunks: Iterable[bytes], size: int) -> Iterator[bytes]:
@@ -152,18 +152,18 @@ def add_object(
         extension = _PACKAGES.get(program.lower()) or _extension_of(compound.read(package, 8)) or ".bin"
         sink.add(name + extension, compound.chunks(package), key=key, warnings=warnings)
         return
-    extension = next((kind for stream, kind in _WHOLE.items() if stream in streams), None)
+    whole: str | None = next((kind for stream, kind in _WHOLE.items() if stream in streams), None)
     contents = streams.get("contents")
-    if extension is None and contents is not None:
+    if whole is None and contents is not None:
         known = _extension_of(compound.read(contents, 8))
         if known is not None:
             sink.add(name + known, compound.chunks(contents), key=key, warnings=warnings)
             return
-    if extension is None and not storages and all(_is_picture(stream) for stream in streams):
+    if whole is None and not storages and all(_is_picture(stream) for stream in streams):
         _fail_shown(sink, compound, streams.get("\x01ole"), name)
         return
     chunks = raw() if raw is not None else written(copy_of(compound, storage))
-    sink.add(name + (extension or ".ole"), chunks, key=key, warnings=warnings)
+    sink.add(name + (whole or ".ole"), chunks, key=key, warnings=warnings)
 
 
 def _is_picture(stream: str) -> bool:

@@ -117,11 +117,17 @@ def _central(file: BinaryIO, size: int, most: int) -> tuple[list[Entry], bool]:
             break
         entries.append(_from_central(fixed, rest[:name_length], rest[name_length:], shift))
         names += name_length
-        if len(entries) > most or names > _MAX_NAMES:
-            raise TooManyEntriesError
+        _bound(len(entries), most, names)
     if declared and not entries:
         raise _DamagedError
     return entries, len(entries) & 0xFFFF == declared & 0xFFFF  # 16 bits hold no more, and not all writers know ZIP64
+
+
+def _bound(entries: int, most: int, names: int) -> None:
+    if entries > most:
+        raise TooManyEntriesError(f"more than {most} entries")
+    if names > _MAX_NAMES:
+        raise TooManyEntriesError(f"names of more than {_MAX_NAMES} bytes")
 
 
 def _end_record(file: BinaryIO, size: int) -> tuple[int, int, int, int]:
@@ -285,8 +291,7 @@ def _scan(file: BinaryIO, size: int, most: int) -> Directory:
         entry = _from_local(file, at, fixed, rest[:name_length], rest[name_length:], found, bound)
         entries.append(entry)
         names += name_length
-        if len(entries) > most or names > _MAX_NAMES:
-            raise TooManyEntriesError
+        _bound(len(entries), most, names)
         data = at + 30 + name_length + extra_length
         if entry.compressed is not None and data + entry.compressed <= size:
             end = data + entry.compressed
@@ -340,7 +345,7 @@ def _positions(file: BinaryIO) -> _Positions:
     found = _Positions()
     for count, (position, kind) in enumerate(_signatures(file)):
         if count >= _MAX_POSITIONS:
-            raise TooManyEntriesError
+            raise TooManyEntriesError(f"more than {_MAX_POSITIONS} entries")
         if kind == LOCAL:
             found.local.append(position)
         elif kind == _DESCRIPTOR:

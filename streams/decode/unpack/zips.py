@@ -42,8 +42,8 @@ def unpack(path: Path, sink: Sink) -> None:
     with path.open("rb") as file:
         try:
             directory = read_directory(file, size, most)
-        except TooManyEntriesError:
-            raise TooMuchError(f"more than {most} entries") from None
+        except TooManyEntriesError as error:
+            raise TooMuchError(str(error)) from None
         entries = [entry for entry in directory.entries if not entry.folder]
         _refuse_overlaps(entries)
         if directory.damaged:

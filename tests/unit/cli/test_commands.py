@@ -89,7 +89,7 @@ def test_no_command_and_help_load_no_library_of_the_log_or_of_documents() -> Non
         (["triage", "not-there"], {}, None, "not-there"),
         (["search"], {}, None, "WORDS"),
         (["search", "x", "--limit", "0"], {}, None, "--limit"),
-        (["worker", "nostage"], {}, None, "'decode', 'extract', 'screen', 'ledger'"),
+        (["worker", "nostage"], {}, None, "'decode', 'extract', 'screen', 'recognize', 'ledger'"),
         (["consumer", "nothing"], {}, None, "'catalog', 'search'"),
         (["config", "show"], {"CANONRY_CONFIG": "missing.toml"}, None, "missing.toml"),
         (["config", "show"], {}, b"a = [", "canonry.toml can't be read"),

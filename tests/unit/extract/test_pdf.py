@@ -253,7 +253,7 @@ def test_form_fields_comments_and_attachments(tmp_path: Path) -> None:
     assert texts(draft, BlockKind.FORM_FIELD) == ["city: Kyoto"]
     assert texts(draft, BlockKind.COMMENT) == ["Is this right?"]
     assert "Typed upon the page" in texts(draft, BlockKind.PARAGRAPH)
-    assert draft.warnings == ["attachments_not_read"]
+    assert draft.warnings == []
     assert [(d.what, d.count) for d in draft.dropped] == [("attachment", 1)]
 
 

@@ -90,12 +90,12 @@ async def test_members_are_documents_of_their_own_in_the_place_of_their_containe
     assert decoded.failure is not None
     assert (decoded.failure.code, decoded.failure.skip) == ("container", True)
     assert decoded.children == [
-        Child(source_id="share:box!a/one.txt", path="a/one.txt"),
-        Child(source_id="share:box!two.txt", path="two.txt"),
+        Child(source_id="share:box!/a/one.txt", path="a/one.txt"),
+        Child(source_id="share:box!/two.txt", path="two.txt"),
     ]
     one, two = told(outputs)
     assert one.operation is two.operation is Operation.UPSERT
-    assert one.source_id == "share:box!a/one.txt"
+    assert one.source_id == "share:box!/a/one.txt"
     assert one.manifest.path == "in/box.zip/a/one.txt"
     assert one.manifest.file_name == "one.txt"
     assert one.manifest.parent_source_id == "share:box"
@@ -192,5 +192,5 @@ def test_ids_are_bounded_and_differ() -> None:
     names = [f"{'x' * MAX_NAME}{number}" for number in range(2)]
     ids = {member_id("share:box", name) for name in names}
     assert len(ids) == 2
-    assert all(len(source_id) <= MAX_ID and source_id.startswith("share:box!") for source_id in ids)
-    assert member_id("share:box", "a.txt") == "share:box!a.txt"
+    assert all(len(source_id) <= MAX_ID and source_id.startswith("share:box!/") for source_id in ids)
+    assert member_id("share:box", "a.txt") == "share:box!/a.txt"

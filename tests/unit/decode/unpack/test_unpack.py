@@ -38,7 +38,7 @@ from tests.unit.decode.unpack.archives import (
     zip_of,
 )
 
-CORPUS = Path("/work/shared")
+CORPUS = Path(__file__).parents[5] / "shared"
 
 
 def zip_of_names(names: list[str]) -> bytes:
