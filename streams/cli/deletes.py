@@ -147,6 +147,7 @@ def erase(name: str, reason: str, actor: str, yes: bool, as_json: bool) -> None:
     Removed are its canons, its rendered pages and its original bytes from the blob store, and from the ledger's record
     its title and whatever was said about its text; of all its versions, and of what was in it (attachments). A content
     that a living document has as well stays, and is named: delete and erase that one too, or run this again then.
+    The original of a container holds its members until it is erased itself.
     Kept are path, times, rights, outcomes and hashes. The log itself is not rewritten: topics that still hold text, and
     for how long at most, are named.
 
@@ -163,6 +164,7 @@ def erase(name: str, reason: str, actor: str, yes: bool, as_json: bool) -> None:
     from streams.cli.run import configure_logging
     from streams.errors import UsageError
     from streams.ops.erase import eraser, remains
+    from streams.runtime.members import container_of
 
     settings = Settings.load()
     configure_logging(settings)
@@ -192,6 +194,9 @@ def erase(name: str, reason: str, actor: str, yes: bool, as_json: bool) -> None:
         raise click.exceptions.Exit(EXIT_INCOMPLETE)
     for item in found:
         _say_erased(item)
+    alone = {item.source_id for item in found}
+    if any(container_of(item.source_id) not in alone | {None} for item in found):
+        say("The original of its container still holds it, until that is erased as well.")
     say("\nThe log may still hold, and drops by itself at the latest:")
     show_table(["topic", "what", "days"], [[item.topic, item.what, item.days] for item in remains()])
     say("Copies that others made are theirs to erase: `canonry deletes status` tells who knows of the delete.")

@@ -188,6 +188,11 @@ def member_id(source_id: str, key: str) -> str:
     return source_id[: MAX_ID - 70] + SEPARATOR + hashlib.sha256(found.encode()).hexdigest()
 
 
+def container_of(source_id: str) -> str | None:
+    """The id of the container that this is a member of; None where it is none."""
+    return source_id.rpartition(SEPARATOR)[0] or None
+
+
 def listing_name(source_id: str, sequence: Sequence, told: list[tuple[Child, ChangeEvent]]) -> str:
     """Names what an event of a container has told of its members: looked at again with the same result, the same."""
     parts = [source_id, sequence.epoch, sequence.offset, *((event.source_id, _bytes_of(event)) for _, event in told)]

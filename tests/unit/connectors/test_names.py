@@ -96,3 +96,10 @@ def test_text_of_a_source_is_made_readable_once(text: str) -> None:
 @given(NAMES)
 def test_spelled_paths_are_readable_already(raw: bytes) -> None:
     assert readable(display_path(raw)) == display_path(raw)
+
+
+def test_what_parts_a_container_from_its_member_stands_in_no_name() -> None:
+    assert display_path(b"own.zip!/a.txt") == "own.zip%21/a.txt"
+    assert raw_path("own.zip%21/a.txt") == b"own.zip!/a.txt"
+    assert display_path(b"own.zip%21/a.txt") == "own.zip%2521/a.txt"
+    assert display_path(b"Hello!.txt") == "Hello!.txt"

@@ -12,11 +12,12 @@ import msgspec
 import pytest
 
 from streams.blobs import open_store, original_key
+from streams.connectors.base import source_id
 from streams.decode.unpack.model import MAX_NAME
 from streams.errors import BlobNotFound
 from streams.records import ChangeEvent, Child, Content, Decoded, Operation, Sequence
 from streams.records.headers import EventContext
-from streams.runtime.members import MAX_ID, member_id
+from streams.runtime.members import MAX_ID, container_of, member_id
 from streams.runtime.messages import Incoming, Outputs
 from streams.runtime.slots import Slots
 from streams.runtime.stages import DecodeStage, Workshop
@@ -194,3 +195,15 @@ def test_ids_are_bounded_and_differ() -> None:
     assert len(ids) == 2
     assert all(len(source_id) <= MAX_ID and source_id.startswith("share:box!/") for source_id in ids)
     assert member_id("share:box", "a.txt") == "share:box!/a.txt"
+
+
+def test_no_name_takes_the_place_of_a_member() -> None:
+    nested = member_id(member_id("share:box", "b.zip"), "c.txt")
+    assert nested == "share:box!/b.zip!/c.txt"
+    named = [
+        member_id("share:box", key) for key in ("b.zip!/c.txt", "b.zip%21/c.txt", "b.zip%2521/c.txt", "b.zip!c.txt")
+    ]
+    assert len({nested, *named}) == 5
+    assert source_id("share", "box!/b.zip!/c.txt") != nested
+    assert container_of(nested) == "share:box!/b.zip"
+    assert container_of("share:box!b.zip") is None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import random
 import struct
 import time
+from typing import Any
 
 import pytest
 
@@ -37,7 +39,7 @@ def test_what_is_written_is_read() -> None:
 
 
 def test_another_reader_reads_it() -> None:
-    olefile = pytest.importorskip("olefile")
+    olefile: Any = importlib.import_module("olefile")
     other = olefile.OleFileIO(io.BytesIO(compound(TREE)), raise_defects=olefile.DEFECT_UNSURE)
     assert other.openstream("deep/deeper/stream").read() == b"z" * 5000
     assert other.openstream("large").read() == bytes(range(256)) * 100
@@ -45,7 +47,7 @@ def test_another_reader_reads_it() -> None:
 
 
 def test_many_siblings_and_more_sectors_than_the_header_names() -> None:
-    olefile = pytest.importorskip("olefile")
+    olefile: Any = importlib.import_module("olefile")
     data = compound({f"n{number}": b"%d" % number for number in range(1000)} | {"big": bytes(9_000_000)})
     file = read(data)
     assert len(file.root.entries) == 1001
