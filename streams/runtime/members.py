@@ -110,7 +110,7 @@ def _merged(detection: Detection, failure: Failure | None, found: Unpacked) -> O
             failure = said
     elif said is not None:
         # Its own text is worth having all the same.
-        log.warning("Attachments of a document can't be read: %s: %s", said.code, said.message)
+        log.info("Members of a document can't be read: %s: %s", said.code, said.message)
         warnings.append(ATTACHMENTS_NOT_READ)
     if unreadable:
         warnings.append("members_unreadable")
