@@ -27,7 +27,8 @@ system:
 	  || missing="$$missing maven"; \
 	$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || missing="$$missing python3-venv"; \
 	command -v tesseract >/dev/null || missing="$$missing tesseract-ocr"; \
-	extra=""; command -v unrar unar bsdtar >/dev/null || extra=" libarchive-tools"; \
+	extra=""; command -v unrar >/dev/null || command -v unar >/dev/null || command -v bsdtar >/dev/null \
+	  || extra=" libarchive-tools"; \
 	[ -z "$$missing$$extra" ] && exit 0; \
 	if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then sudo=""; \
 	elif command -v apt-get >/dev/null && sudo -n true 2>/dev/null; then sudo="sudo"; \
