@@ -49,7 +49,7 @@ async def test_settings_that_differ_are_named_and_mended(settings: Settings) -> 
         config = {"cleanup.policy": "delete", "retention.ms": "1000", "delete.retention.ms": "604800000"}
         await client.alter_configs([ConfigResource(ConfigResourceType.TOPIC, name, configs=config)])
     expected = {
-        Difference(name, "max.message.bytes", "1048576", "1048588", mendable=True),
+        Difference(name, "max.message.bytes", "8388608", "1048588", mendable=True),
         Difference(name, "message.timestamp.type", "LogAppendTime", "CreateTime", mendable=True),
         Difference(name, "cleanup.policy", "compact", "delete", mendable=True),
         Difference(name, "max.compaction.lag.ms", "86400000", "9223372036854775807", mendable=True),

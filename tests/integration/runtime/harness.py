@@ -37,7 +37,7 @@ AGGRESSIVE = {
     "min.cleanable.dirty.ratio": "0.001",
     "max.compaction.lag.ms": "1000",
     "delete.retention.ms": "1000",
-    "max.message.bytes": "1048576",
+    "max.message.bytes": "8388608",
 }
 """Settings of a compacted topic with which the broker cleans within seconds."""
 
@@ -182,7 +182,7 @@ async def publish_raw(
     headers = event_headers(
         record="ChangeEvent", source="test", subject="test", event_id="test", context=EventContext.new(run_id="run-7")
     )
-    producer = AIOKafkaProducer(**connection(settings, settings.broker), acks="all", max_request_size=1_048_000)
+    producer = AIOKafkaProducer(**connection(settings, settings.broker), acks="all", max_request_size=8_300_000)
     await producer.start()
     try:
         sent = [

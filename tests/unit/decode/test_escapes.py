@@ -26,11 +26,10 @@ def test_found_without_a_label(tmp_path: Path, encoding: str, text: str) -> None
     assert read_text(tmp_path / "content", encoding) == (text, 0)
 
 
-@pytest.mark.parametrize(("encoding", "text"), TEXTS.items())
-def test_found_behind_megabytes_of_ascii(tmp_path: Path, encoding: str, text: str) -> None:
-    if encoding in ("iso-2022-kr", "utf-7"):
-        pytest.skip("the first is announced in the first line, the second is looked for at the start only")
-    data = b"nothing but ASCII in this line\n" * 100_000 + text.encode(encoding)
+@pytest.mark.parametrize("encoding", sorted(TEXTS.keys() - {"iso-2022-kr", "utf-7"}))
+def test_found_behind_megabytes_of_ascii(tmp_path: Path, encoding: str) -> None:
+    """But one, which the first line announces, and another, which is looked for at the start only."""
+    data = b"nothing but ASCII in this line\n" * 100_000 + TEXTS[encoding].encode(encoding)
     assert detected(tmp_path, data, "a.log").encoding == encoding
 
 
