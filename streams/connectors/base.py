@@ -20,7 +20,7 @@ from datetime import UTC, datetime
 from typing import BinaryIO, Protocol, TypeAlias, cast
 
 from streams.blobs.store import Stored
-from streams.connectors.names import display_path, file_name, readable
+from streams.connectors.names import MEMBER, display_path, file_name, readable
 from streams.errors import DocumentError, UsageError
 from streams.records import ChangeEvent, Content, Failure, Lane, Manifest, Operation
 from streams.settings import Settings, SourceSettings
@@ -206,7 +206,7 @@ def stable_id(native_id: str) -> str:
     """
     if not native_id:
         raise UsageError("A connector gave a document without an id.")
-    if readable(native_id) == native_id and "!/" not in native_id:
+    if readable(native_id) == native_id and MEMBER not in native_id:
         return native_id
     raw = native_id.encode("utf-8", "surrogatepass")
     return f"{display_path(raw)}#{hashlib.sha256(raw).hexdigest()[:16]}"

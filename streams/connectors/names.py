@@ -17,6 +17,9 @@ from __future__ import annotations
 import re
 import unicodedata
 
+MEMBER = "!/"
+"""Parts a container from its member in an id, and stands in no name: see `streams.runtime.members`."""
+
 _HEX = frozenset("0123456789ABCDEF")
 _ESCAPE = re.compile(rb"%([0-9A-F]{2})")
 _PLAIN = re.compile(rb"[ -$&-~]*")  # printable ASCII without %: most names, and these need nothing
@@ -25,7 +28,7 @@ _BIDI = frozenset(map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A))))
 
 def display_path(raw: bytes) -> str:
     """The path as a person reads it: NFC, escaped as above. Equal for two names only if these are equal under NFC."""
-    if _PLAIN.fullmatch(raw) and b"!/" not in raw:
+    if _PLAIN.fullmatch(raw) and MEMBER.encode() not in raw:
         return raw.decode("ascii")
     text = unicodedata.normalize("NFC", raw.decode("utf-8", "surrogateescape"))
     parts: list[str] = []
@@ -34,8 +37,8 @@ def display_path(raw: bytes) -> str:
         if character == "%":
             digits = text[position + 1 : position + 3]
             is_escape = len(digits) == 2 and digits[0] in _HEX and digits[1] in _HEX
-        elif character == "!":
-            is_escape = text[position + 1 : position + 2] == "/"
+        elif character == MEMBER[0]:
+            is_escape = text.startswith(MEMBER, position)
         else:
             is_escape = _needs_escape(character) or (escaped and unicodedata.combining(character) != 0)
         escaped = is_escape

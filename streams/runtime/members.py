@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from streams.blobs import BlobStore
-from streams.connectors.names import display_path, file_name
+from streams.connectors.names import MEMBER, display_path, file_name
 from streams.decode.unpack import Limits, Member, Unpacked, is_archive, may_have_members
 from streams.errors import DocumentError, SlotFailure
 from streams.ledger.children import ATTACHMENTS_NOT_READ, order_below
@@ -21,7 +21,6 @@ from streams.settings import LimitSettings, Settings
 
 log = logging.getLogger(__name__)
 
-SEPARATOR = "!/"
 MAX_ID = 700
 """Characters of a member's id beyond its source; a key of Kafka and of every table has to hold it."""
 _STILL_OPENED = frozenset({"container", "unsupported_format", "truncated", "corrupt"})
@@ -182,15 +181,15 @@ def member_id(source_id: str, key: str) -> str:
 
     No id of a connector holds the separator, and no key keeps it: else a member could be named into another's place.
     """
-    found = source_id + SEPARATOR + display_path(key.encode("utf-8", "surrogatepass"))
+    found = source_id + MEMBER + display_path(key.encode("utf-8", "surrogatepass"))
     if len(found) <= MAX_ID:
         return found
-    return source_id[: MAX_ID - 70] + SEPARATOR + hashlib.sha256(found.encode()).hexdigest()
+    return source_id[: MAX_ID - 70] + MEMBER + hashlib.sha256(found.encode()).hexdigest()
 
 
 def container_of(source_id: str) -> str | None:
     """The id of the container that this is a member of; None where it is none."""
-    return source_id.rpartition(SEPARATOR)[0] or None
+    return source_id.rpartition(MEMBER)[0] or None
 
 
 def listing_name(source_id: str, sequence: Sequence, told: list[tuple[Child, ChangeEvent]]) -> str:

@@ -8,7 +8,6 @@ for a few pages of a long one at most.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,11 +17,8 @@ import msgspec
 from streams.blobs import canon_key
 from streams.blobs.claim import payload_bytes
 from streams.records import (
-    Attempt,
     Detection,
     Extracted,
-    Judged,
-    Payload,
     RecognitionRequest,
 )
 from streams.runtime.jobs import (
@@ -130,8 +126,13 @@ class RecognizeStage(Stage):
         plan = await self._recogniser.plan(body, request.detection, request.pages, request.languages)
         if plan.unavailable is not None or not plan.pages:
             return self._gave_nothing(event, request, plan.unavailable or NO_PAGE)
-        key = canon_key(request.document.content.sha256, plan.fingerprint)
-        payload, attempt, judged = await self._canon(key, request, body, plan.pages)
+        content = request.document.content
+        screen = screen_args(self._settings, content.size)
+        payload, attempt, judged = await self._canon(
+            canon_key(content.sha256, plan.fingerprint),
+            content,
+            lambda path: self._recogniser.read(path, body, request.detection, plan.pages, request.languages, screen),
+        )
         timing = self._timing(started, time.perf_counter() - clock - (judged.seconds if judged else 0.0))
         timings = [*request.timings, timing]
         if plan.rest:
@@ -149,23 +150,6 @@ class RecognizeStage(Stage):
             judged=judged,
         )
         return Outputs(first=[Outgoing("extracted", event.key, record)])
-
-    async def _canon(
-        self, key: str, request: RecognitionRequest, body: bytes, pages: list[int]
-    ) -> tuple[Payload, Attempt, Judged | None]:
-        """The canon with these pages read, from the store when they were read before."""
-        known = await self._known_canon(key)
-        if known is not None:
-            return *known, None
-        content = request.document.content
-        async with self._original(content) as path:
-            answer, made = await self._recogniser.read(
-                path, body, request.detection, pages, request.languages, screen_args(self._settings, content.size)
-            )
-        payload = await self._keep(key, made)
-        await self._take_back_if_erased(key, content)
-        same = payload.sha256 == hashlib.sha256(made).hexdigest()
-        return payload, answer.attempt, answer.judged if same else None
 
     def give_up(self, event: Incoming, error: Exception) -> Outputs:
         request = event.record

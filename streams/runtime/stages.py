@@ -93,6 +93,9 @@ class Stage:
         self._settings = workshop.settings
         self._store = workshop.store
         self._slots = workshop.slots
+        # Copies of one content often come together; all but the first wait and find its canon. Between processes the
+        # store's first write wins.
+        self._making: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def assigned(self, partitions: set[int]) -> None:
         return None
@@ -113,6 +116,29 @@ class Stage:
         finally:
             copy.__exit__(None, None, None)  # at most the removal of a temporary file: less than a thread costs
 
+    async def _canon(
+        self, key: str, content: Content, make: Callable[[Path], Awaitable[tuple[ExtractAnswer, bytes]]]
+    ) -> tuple[Payload, Attempt, Judged | None]:
+        """The canon under this key; made of the original if it is not there, and then judged at once.
+
+        Raises:
+            DocumentError, SlotFailure, BlobNotFound, BlobCorrupt: as `make` and the store.
+        """
+        async with self._making.setdefault(key, asyncio.Lock()):
+            judged = None
+            known = await self._known_canon(key)
+            if known is not None:
+                payload, attempt = known
+            else:
+                async with self._original(content) as path:
+                    answer, body = await make(path)
+                attempt = answer.attempt
+                payload, ours = await self._keep(key, body)
+                if ours:
+                    judged = answer.judged
+            await self._take_back_if_erased(key, content)
+        return payload, attempt, judged
+
     async def _known_canon(self, key: str) -> tuple[Payload, Attempt] | None:
         """The canon that is already there, verified; one that is damaged is made again."""
         try:
@@ -126,13 +152,15 @@ class Stage:
         body = await asyncio.to_thread(avro_decode, CanonBody, data)
         return self._payload(key, found.sha256, data), attempt_of(body, 0.0)
 
-    async def _keep(self, key: str, body: bytes) -> Payload:
-        """Stores a canon; when another worker was quicker, its bytes stand."""
+    async def _keep(self, key: str, body: bytes) -> tuple[Payload, bool]:
+        """Stores a canon, and whether its bytes stand: when another worker was quicker with others, those do."""
+        sha256 = hashlib.sha256(body).hexdigest()
         if not await asyncio.to_thread(self._store.put, key, body):
             found = await asyncio.to_thread(self._store.find, key)
-            if found is not None and found.sha256 != hashlib.sha256(body).hexdigest():
-                body = await asyncio.to_thread(self._store.get, key, sha256=found.sha256)
-        return self._payload(key, hashlib.sha256(body).hexdigest(), body)
+            if found is not None and found.sha256 != sha256:
+                other = await asyncio.to_thread(self._store.get, key, sha256=found.sha256)
+                return self._payload(key, found.sha256, other), False
+        return self._payload(key, sha256, body), True
 
     async def _take_back_if_erased(self, key: str, content: Content) -> None:
         """Deletes a canon whose original was erased meanwhile; `BlobStore.erase` takes the original first.
@@ -321,26 +349,18 @@ class ExtractStage(Stage):
 
     name = "extract"
 
-    def __init__(self, workshop: Workshop) -> None:
-        super().__init__(workshop)
-        # Copies of one content often come together; all but the first wait and find its canon. Between processes the
-        # store's first write wins.
-        self._making: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-
     async def handle(self, event: Incoming) -> Outputs:
         decoded = event.record
         assert isinstance(decoded, Decoded)
         if decoded.failure is not None or decoded.detection is None:
             return self._extracted(event, decoded, failure=decoded.failure or _unknown_format())
         started, clock = datetime.now(UTC), time.perf_counter()
-        content = decoded.document.content
-        spec = plan(decoded.detection, decoded.tool)
+        content, detection = decoded.document.content, decoded.detection
+        spec = plan(detection, decoded.tool)
         if spec is None:
-            return self._extracted(event, decoded, failure=_unknown_format(decoded.detection.media_type))
-        key = canon_key(content.sha256, fingerprint(spec, decoded.detection))
-        async with self._making.setdefault(key, asyncio.Lock()):
-            payload, attempt, judged = await self._canon(key, decoded, decoded.detection)
-            await self._take_back_if_erased(key, content)
+            return self._extracted(event, decoded, failure=_unknown_format(detection.media_type))
+        key = canon_key(content.sha256, fingerprint(spec, detection))
+        payload, attempt, judged = await self._canon(key, content, lambda path: self._extract(path, decoded, detection))
         return self._extracted(
             event,
             decoded,
@@ -350,32 +370,21 @@ class ExtractStage(Stage):
             judged=judged,
         )
 
-    async def _canon(self, key: str, decoded: Decoded, detection: Detection) -> tuple[Payload, Attempt, Judged | None]:
-        """The canon under this key, made if it is not there, and then judged at once.
-
-        Raises:
-            DocumentError, SlotFailure, BlobNotFound, BlobCorrupt: as the slots and the store.
-        """
-        known = await self._known_canon(key)
-        if known is not None:
-            return *known, None
+    async def _extract(self, path: Path, decoded: Decoded, detection: Detection) -> tuple[ExtractAnswer, bytes]:
         content = decoded.document.content
-        async with self._original(content) as path:
-            args = ExtractArgs(
-                path=path_text(path),
-                content_hash=content.sha256,
-                detection=detection,
-                language_hint=decoded.document.manifest.language_hint,
-                max_pages=self._settings.limits.max_pages,
-                tool=decoded.tool,
-                screen=screen_args(self._settings, content.size),
-            )
-            answer, body, _ = await with_attempts(
-                self._settings.worker.max_attempts, lambda: self._slots.run("extract", args, ExtractAnswer)
-            )
-        payload = await self._keep(key, body)
-        same = payload.sha256 == hashlib.sha256(body).hexdigest()
-        return payload, answer.attempt, answer.judged if same else None
+        args = ExtractArgs(
+            path=path_text(path),
+            content_hash=content.sha256,
+            detection=detection,
+            language_hint=decoded.document.manifest.language_hint,
+            max_pages=self._settings.limits.max_pages,
+            tool=decoded.tool,
+            screen=screen_args(self._settings, content.size),
+        )
+        answer, body, _ = await with_attempts(
+            self._settings.worker.max_attempts, lambda: self._slots.run("extract", args, ExtractAnswer)
+        )
+        return answer, body
 
     def give_up(self, event: Incoming, error: Exception) -> Outputs:
         decoded = event.record
