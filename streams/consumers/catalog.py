@@ -25,11 +25,11 @@ from streams.consumers.reader import RecordBatch
 from streams.consumers.received import Received
 from streams.errors import NotFound
 from streams.log.publisher import Published
+from streams.records import TERMINAL
 from streams.settings import Settings
 
 __all__ = ["Catalog", "CatalogWriter", "Counts", "DocumentRow", "Held", "OutcomeCount", "Progress", "Story"]
 
-TERMINAL = ("ready", "quarantined", "skipped")
 DELETED = "deleted"
 _CHUNK = 500
 

@@ -15,7 +15,7 @@ from streams.extract.docx_inline import InlineReader
 from streams.extract.docx_notes import Notes
 from streams.extract.docx_numbering import Numbering
 from streams.extract.docx_styles import Styles
-from streams.extract.ooxml import Package, attr, child, children, descendants, w3c_date
+from streams.extract.ooxml import Package, attr, child, children, core_properties, descendants
 from streams.extract.outcome import Draft, Request
 from streams.records import Block, BlockKind, BlockSource, Dropped
 
@@ -136,20 +136,10 @@ def _embedded(package: Package) -> int:
 
 
 def _properties(package: Package, draft: Draft) -> None:
-    """Title, authors and dates from the core properties (ECMA-376 part 2, 11). A title can also be the one shown."""
-    root = package.optional_xml(package.related("", "core-properties"))
-    found: dict[str, str] = {}
-    for name, element in children(root) if root is not None else ():
-        text = " ".join((element.text or "").split())
-        if text:
-            found.setdefault(name, text)
+    """Title, authors and dates from the core properties. A title can also be the one shown."""
+    found = core_properties(package, draft)
     shown = next((block.text for block in draft.blocks if block.kind is BlockKind.TITLE and not block.hidden), None)
-    draft.title = found.get("dc:title") or shown
-    draft.authors = [author for part in found.get("dc:creator", "").split(";") if (author := part.strip())]
-    draft.created, bad_created = w3c_date(found.get("dcterms:created"))
-    draft.modified, bad_modified = w3c_date(found.get("dcterms:modified"))
-    if bad_created or bad_modified:
-        package.warn("bad_date")
+    draft.title = draft.title or shown
     language = found.get("dc:language", "").partition("-")[0].lower()
     draft.language = language if len(language) == 2 and language.isascii() and language.isalpha() else None
     draft.metadata = {key: found[name] for name, key in _METADATA.items() if name in found}

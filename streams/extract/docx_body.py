@@ -10,6 +10,7 @@ import msgspec
 from lxml import etree
 
 from streams.errors import DocumentError
+from streams.extract.block_list import BlockList
 from streams.extract.docx_captions import bind
 from streams.extract.docx_chunks import read_chunk
 from streams.extract.docx_inline import DELETED, INSERTED, Anchored, Inline, InlineReader, NoteRef
@@ -20,7 +21,7 @@ from streams.extract.docx_styles import Styles
 from streams.extract.docx_tables import Grid, only_first_row_bold, read_grid, record, text_rows
 from streams.extract.ooxml import attr, children, chosen, descendants
 from streams.extract.outcome import Draft
-from streams.records import Block, BlockKind, BlockSource, Link, Table
+from streams.records import BlockKind, Link, Table
 
 MAX_DEPTH = 24
 """Tables in tables and boxes in boxes; deeper ones are read as plain text."""
@@ -55,11 +56,11 @@ class Found:
             self.hidden.append(inline.hidden_text())
 
 
-class Body:
+class Body(BlockList):
     """Collects the blocks; `finish` gives them. Counters: inserted, deleted, hidden, and what was left out."""
 
     def __init__(self, reader: InlineReader, styles: Styles, numbering: Numbering, notes: Notes) -> None:
-        self.blocks: list[Block] = []
+        super().__init__()
         self.tables: list[Table] = []
         self.refs: dict[int, int] = {}
         self.counts: Counter[str] = reader.counts
@@ -166,31 +167,6 @@ class Body:
         self._hidden([inline.hidden_text()], kind if not text else BlockKind.PARAGRAPH)
         self._anchored(reader, inline.after, depth)
         self._remember(inline.notes, inline.comments, at)
-
-    def _add(
-        self,
-        kind: BlockKind,
-        text: str,
-        *,
-        level: int | None = None,
-        marker: str | None = None,
-        links: list[Link] | None = None,
-        table: int | None = None,
-        hidden: bool = False,
-    ) -> int:
-        self.blocks.append(
-            Block(
-                kind=kind,
-                text=text,
-                level=level,
-                marker=marker,
-                source=BlockSource.MARKUP,
-                links=links or [],
-                table=table,
-                hidden=hidden,
-            )
-        )
-        return len(self.blocks) - 1
 
     def _hidden(self, texts: list[str], kind: BlockKind = BlockKind.PARAGRAPH) -> None:
         for text in texts:

@@ -21,6 +21,7 @@ from urllib.parse import unquote
 from lxml import etree
 
 from streams.errors import DocumentError
+from streams.extract.outcome import Draft
 
 MAX_PART = 100 * 1024 * 1024
 """Bytes of one unpacked part. A text of a million words needs about a tenth."""
@@ -332,3 +333,20 @@ def _refuse_what_is_no_zip(path: Path) -> None:
             if data[:2] == b"PK":
                 raise DocumentError("truncated", "The package ends before its directory: it was cut off.")
             raise DocumentError("corrupt", "The file is no ZIP package.")
+
+
+def core_properties(package: Package, draft: Draft) -> dict[str, str]:
+    """Puts title, authors and dates of the core properties into the draft; all that they say (ECMA-376 part 2, 11)."""
+    root = package.optional_xml(package.related("", "core-properties"))
+    found: dict[str, str] = {}
+    for name, element in children(root) if root is not None else ():
+        text = " ".join((element.text or "").split())
+        if text:
+            found.setdefault(name, text)
+    draft.title = found.get("dc:title")
+    draft.authors = [author for part in found.get("dc:creator", "").split(";") if (author := part.strip())]
+    draft.created, bad_created = w3c_date(found.get("dcterms:created"))
+    draft.modified, bad_modified = w3c_date(found.get("dcterms:modified"))
+    if bad_created or bad_modified:
+        package.warn("bad_date")
+    return found

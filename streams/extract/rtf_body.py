@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
+from streams.extract.block_list import BlockList
 from streams.extract.docx_captions import bind
 from streams.extract.docx_numbering import formatted
 from streams.extract.docx_styles import Styles, heading_level
 from streams.extract.rtf_story import Item, Note, Paragraph, TableItem, rows_of_text
 from streams.extract.rtf_tables import make_table
-from streams.records import Block, BlockKind, BlockSource, Link, Table
+from streams.records import BlockKind, Link, Table
 
 _ROLES = {
     "title": BlockKind.TITLE,
@@ -41,11 +42,11 @@ class _Found:
         self.page_field = False
 
 
-class Body:
+class Body(BlockList):
     """Takes the items of the stories and writes the blocks."""
 
     def __init__(self, styles: dict[int, Style], counts: Counter[str]) -> None:
-        self.blocks: list[Block] = []
+        super().__init__()
         self.tables: list[Table] = []
         self.refs: dict[int, int] = {}
         self.warnings: list[str] = []
@@ -119,31 +120,6 @@ class Body:
             chain.append(self._styles[following])
             following = chain[-1].based_on
         return chain
-
-    def _add(
-        self,
-        kind: BlockKind,
-        text: str,
-        *,
-        level: int | None = None,
-        marker: str | None = None,
-        links: list[Link] | None = None,
-        table: int | None = None,
-        hidden: bool = False,
-    ) -> int:
-        self.blocks.append(
-            Block(
-                kind=kind,
-                text=text,
-                level=level,
-                marker=marker,
-                source=BlockSource.MARKUP,
-                links=links or [],
-                table=table,
-                hidden=hidden,
-            )
-        )
-        return len(self.blocks) - 1
 
     def _hidden(self, text: str) -> None:
         if text:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from streams.errors import DocumentError
-from streams.extract.ooxml import Package, children, w3c_date
+from streams.extract.ooxml import Package, core_properties, w3c_date
 from streams.extract.outcome import Draft, Request
 from streams.extract.sheet_blocks import Blocks
 from streams.extract.sheet_model import Budget, Sheet
@@ -129,19 +129,7 @@ def _warn(draft: Draft, codes: Iterable[str]) -> None:
 
 
 def _core(package: Package, draft: Draft) -> None:
-    """Title, authors and dates of the core properties (ECMA-376 part 2, 11)."""
-    root = package.optional_xml(package.related("", "core-properties"))
-    found: dict[str, str] = {}
-    for name, element in children(root) if root is not None else ():
-        text = " ".join((element.text or "").split())
-        if text:
-            found.setdefault(name, text)
-    draft.title = found.get("dc:title")
-    draft.authors = [author for part in found.get("dc:creator", "").split(";") if (author := part.strip())]
-    draft.created, bad_created = w3c_date(found.get("dcterms:created"))
-    draft.modified, bad_modified = w3c_date(found.get("dcterms:modified"))
-    if bad_created or bad_modified:
-        package.warn("bad_date")
+    found = core_properties(package, draft)
     draft.metadata |= {key: found[name] for name, key in _CORE.items() if name in found}
 
 

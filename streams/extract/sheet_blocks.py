@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Collection, Iterable
 
+from streams.extract.block_list import BlockList
 from streams.extract.grids import MAX_CELLS
 from streams.extract.sheet_model import (
     BOLD,
@@ -18,7 +19,7 @@ from streams.extract.sheet_model import (
     cell_name,
 )
 from streams.extract.sheet_regions import Region, find_regions, understand
-from streams.records import Block, BlockKind, BlockSource, Cell, Link, Table
+from streams.records import BlockKind, Cell, Link, Table
 
 MAX_MERGE_WORK = 3_000_000
 """Rows of all merged cells together; those beyond count as not merged."""
@@ -28,11 +29,11 @@ MAX_LINKS = 5000
 """Links that one table keeps."""
 
 
-class Blocks:
+class Blocks(BlockList):
     """Writes the sheets of one workbook."""
 
     def __init__(self, budget: Budget) -> None:
-        self.blocks: list[Block] = []
+        super().__init__()
         self.tables: list[Table] = []
         self.refs: dict[int, int] = {}
         self.hidden_columns: list[str] = []
@@ -160,29 +161,6 @@ class Blocks:
             at = places.get((remark.row, remark.col))
             if at is not None:
                 self.refs[index] = at
-
-    def _add(
-        self,
-        kind: BlockKind,
-        text: str,
-        *,
-        level: int | None = None,
-        hidden: bool,
-        table: int | None = None,
-        links: list[Link] | None = None,
-    ) -> int:
-        self.blocks.append(
-            Block(
-                kind=kind,
-                text=text,
-                level=level,
-                source=BlockSource.MARKUP,
-                table=table,
-                links=links or [],
-                hidden=hidden,
-            )
-        )
-        return len(self.blocks) - 1
 
 
 class _Merges:

@@ -81,9 +81,7 @@ class CalamineSheets:
                 text, kind = _shown(value)
                 if text:
                     row.add(left + col, self._budget.same(text), kind)
-            if row.cols:
-                self._budget.spend(row.texts)
-                sheet.rows.append(row)
+            self._budget.keep(sheet, row)
 
 
 def _called(call: Callable[[], _T]) -> _T:

@@ -96,6 +96,19 @@ class Budget:
         self.characters += sum(map(len, texts)) * times
         check_size(self.cells, self.characters, "The workbook, read so far,")
 
+    def put(self, row: Row, col: int, text: str, kind: int) -> None:
+        """A cell as it is shown; one that shows nothing of its value is counted."""
+        if text:
+            row.add(col, self.same(text), kind)
+        elif kind & ~BOLD != TEXT:
+            self.counts["values_not_shown"] += 1  # by a format such as `0;-0;;`
+
+    def keep(self, sheet: Sheet, row: Row) -> None:
+        """A row that holds something, as one of its sheet. Errors: as `spend`."""
+        if row.cols:
+            self.spend(row.texts)
+            sheet.rows.append(row)
+
     def warn(self, code: str) -> None:
         """Notes a warning once."""
         if code not in self.warnings:

@@ -30,7 +30,7 @@ from streams.extract.sheet_model import (
     Sheet,
     Visibility,
 )
-from streams.extract.sheet_xlsx_parts import PartStream, forget_siblings
+from streams.extract.sheet_xlsx_parts import PartStream, elements, forget_siblings
 
 _URN = "urn:oasis:names:tc:opendocument:xmlns:"
 _TABLE = "{" + _URN + "table:1.0}"
@@ -73,17 +73,7 @@ class OdsWorkbook:
         given = 0
         try:
             with PartStream(self._path, "content.xml", self._budget) as stream:
-                for event, element in etree.iterparse(
-                    stream,
-                    events=("start", "end"),
-                    tag=_TAGS,
-                    resolve_entities=False,
-                    no_network=True,
-                    load_dtd=False,
-                    huge_tree=False,
-                    remove_comments=True,
-                    remove_pis=True,
-                ):
+                for event, element in elements(stream, ("start", "end"), _TAGS):
                     done = self._take(event, element)
                     if done is not None:
                         given += 1

@@ -114,13 +114,8 @@ class XlsWorkbook:
             row = Row(number)
             for col in range(source.row_len(number)):
                 text, kind = self._cell(source, number, col)
-                if text:
-                    row.add(col, self._budget.same(text), kind)
-                elif kind & ~BOLD != TEXT:
-                    self._budget.counts["values_not_shown"] += 1  # by a format such as `0;-0;;`
-            if row.cols:
-                self._budget.spend(row.texts)
-                sheet.rows.append(row)
+                self._budget.put(row, col, text, kind)
+            self._budget.keep(sheet, row)
         sheet.hidden_rows.update(number for number, info in source.rowinfo_map.items() if info.hidden)
         sheet.hidden_cols.update(number for number, info in source.colinfo_map.items() if info.hidden)
         for top, bottom, left, right in source.merged_cells[:MAX_MERGES]:

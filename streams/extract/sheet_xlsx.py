@@ -34,6 +34,7 @@ from streams.extract.sheet_xlsx_parts import (
     PartStream,
     Strings,
     Styles,
+    elements,
     forget_siblings,
     remarks_of,
     rich_text,
@@ -130,17 +131,7 @@ class XlsxWorkbook:
 
     def _walk(self, stream: PartStream, sheet: Sheet, part: str) -> None:
         number = 0
-        for _, element in etree.iterparse(
-            stream,
-            events=("end",),
-            tag=_TAGS,
-            resolve_entities=False,
-            no_network=True,
-            load_dtd=False,
-            huge_tree=False,
-            remove_comments=True,
-            remove_pis=True,
-        ):
+        for _, element in elements(stream, ("end",), _TAGS):
             name = element.tag.rpartition("}")[2]
             if name == "row":
                 number = self._row(element, sheet, number)
@@ -176,13 +167,8 @@ class XlsxWorkbook:
                 self._budget.warn("impossible_cell")
                 continue
             text, kind = self._cell(cell)
-            if text:
-                row.add(col, self._budget.same(text), kind)
-            elif kind & ~BOLD != TEXT:
-                self._budget.counts["values_not_shown"] += 1  # by a format such as `0;-0;;`
-        if row.cols:
-            self._budget.spend(row.texts)
-            sheet.rows.append(row)
+            self._budget.put(row, col, text, kind)
+        self._budget.keep(sheet, row)
         if element.get("hidden") in ("1", "true", "on"):
             sheet.hidden_rows.add(number)
         return number + 1

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 import zipfile
 import zlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from lxml import etree
 
@@ -64,6 +65,21 @@ class PartStream:
         return data
 
 
+def elements(stream: PartStream, events: Sequence[str], tag: str | Sequence[str]) -> Iterator[Any]:
+    """Events and elements of a part as they come by; nothing outside is loaded, nothing huge is taken."""
+    yield from etree.iterparse(
+        stream,
+        events=events,
+        tag=tag,
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        huge_tree=False,
+        remove_comments=True,
+        remove_pis=True,
+    )
+
+
 class Strings:
     """The shared strings, read when the first is asked for."""
 
@@ -91,17 +107,7 @@ class Strings:
         size = 0
         try:
             with PartStream(self._path, self._part, self._budget) as stream:
-                for _, element in etree.iterparse(
-                    stream,
-                    events=("end",),
-                    tag="{*}si",
-                    resolve_entities=False,
-                    no_network=True,
-                    load_dtd=False,
-                    huge_tree=False,
-                    remove_comments=True,
-                    remove_pis=True,
-                ):
+                for _, element in elements(stream, ("end",), "{*}si"):
                     text = unescaped(rich_text(element))
                     size += len(text)
                     if size > MAX_STRINGS:

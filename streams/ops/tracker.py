@@ -14,9 +14,8 @@ from collections.abc import Iterable
 from streams.ledger.children import order_below
 from streams.ledger.transitions import version_at
 from streams.log.publisher import Published
-from streams.records import Outcome, Sequence, SourceState, Status
+from streams.records import TERMINAL, Sequence, SourceState, Status
 
-TERMINAL = frozenset({Outcome.READY, Outcome.QUARANTINED, Outcome.SKIPPED})
 DELETED = "deleted"
 
 

@@ -17,6 +17,7 @@ from streams.records.canon import (
 from streams.records.events import (
     PROBLEMS,
     SKIP_RULES,
+    TERMINAL,
     Attempt,
     Candidate,
     Canon,
@@ -64,6 +65,7 @@ __all__ = [
     "FURNITURE",
     "PROBLEMS",
     "SKIP_RULES",
+    "TERMINAL",
     "Attempt",
     "Block",
     "BlockKind",

@@ -231,6 +231,9 @@ class Outcome(StrEnum):
     SKIPPED = "skipped"
 
 
+TERMINAL = frozenset({Outcome.READY, Outcome.QUARANTINED, Outcome.SKIPPED})
+
+
 class Screening(Record, frozen=True, kw_only=True):
     """The screen's verdict with its numbers and the policy that judged."""
 

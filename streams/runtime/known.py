@@ -17,13 +17,12 @@ import msgspec
 from streams.extract.registry import fingerprint, plan
 from streams.ledger.children import ATTACHMENTS_NOT_READ
 from streams.log.scan import scan
-from streams.records import Outcome, SourceState, Version
+from streams.records import TERMINAL, SourceState, Version
 from streams.records.codec import decode
 from streams.settings import Settings
 
 log = logging.getLogger(__name__)
 
-ENDED = frozenset({Outcome.READY, Outcome.QUARANTINED, Outcome.SKIPPED})
 BY_LIMITS = frozenset({"bomb", "too_large"})
 """Outcomes that a setting decides, which no record names."""
 
@@ -38,7 +37,7 @@ class Now(msgspec.Struct, frozen=True):
 def unchanged(version: Version, now: Now) -> bool:
     """Whether the event that brought this version would bring the same again."""
     detection, screening = version.detection, version.screening
-    if version.content is None or version.outcome not in ENDED or detection is None or screening is None:
+    if version.content is None or version.outcome not in TERMINAL or detection is None or screening is None:
         return False
     if version.decisions or version.overruled or version.contested or version.erased_at is not None:
         return False

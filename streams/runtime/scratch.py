@@ -7,6 +7,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 
 from streams.errors import CanonryError
@@ -34,7 +35,7 @@ def scratch_folder(settings: Settings) -> Iterator[Path]:
     root = settings.data_dir / "scratch"
     try:
         root.mkdir(parents=True, exist_ok=True)
-        _clear_leftovers(root)
+        _clear_leftovers(root)  # once
         folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=root)).absolute()
     except OSError as error:
         raise unavailable(f"{root}: {error.strerror or error}") from error
@@ -52,6 +53,7 @@ def unavailable(why: str) -> ScratchUnavailable:
     )
 
 
+@cache
 def _clear_leftovers(root: Path) -> None:
     horizon = time.time() - LEFTOVER_S
     for folder in root.glob(f"{PREFIX}*"):
