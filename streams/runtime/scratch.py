@@ -35,7 +35,7 @@ def scratch_folder(settings: Settings) -> Iterator[Path]:
     root = settings.data_dir / "scratch"
     try:
         root.mkdir(parents=True, exist_ok=True)
-        _clear_leftovers(root)  # once
+        _clear_leftovers(root)
         folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=root)).absolute()
     except OSError as error:
         raise unavailable(f"{root}: {error.strerror or error}") from error
@@ -55,6 +55,7 @@ def unavailable(why: str) -> ScratchUnavailable:
 
 @cache
 def _clear_leftovers(root: Path) -> None:
+    """Once in each process: no other one outlives its jobs by so much that it had to be looked for again."""
     horizon = time.time() - LEFTOVER_S
     for folder in root.glob(f"{PREFIX}*"):
         with suppress(FileNotFoundError):  # another process clears, too
