@@ -88,7 +88,6 @@ class StageApp:
         self.stage = stage
         self.done = 0  # events finished since the start
         self.dead_letters = 0
-        self.passed_over = 0  # of `done`: events of replays whose outcome was known
         self.restored_in_s: float | None = None  # how long the last restoration took
         self.caught_up = False  # once since the start: all was done that the log held then
         self.progressed_at = time.monotonic()
@@ -324,7 +323,6 @@ class StageApp:
         if isinstance(self._handler, Knowing) and await self._passed_over(self._handler, topic, message):
             offsets.done(message.offset)
             self.done += 1
-            self.passed_over += 1
             self.progressed_at = time.monotonic()
             return
         where = (topic, message.partition, message.offset)
