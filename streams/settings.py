@@ -96,7 +96,7 @@ class RecognitionSettings(Section):
         description="processes beside worker.slots, which step back behind them",
     )
     languages: list[str] = Field(default_factory=list, description="ISO 639-1, likely ones, the best first")
-    page_timeout_s: float = Field(default=60, gt=0, description="seconds for one page")
+    page_timeout_s: float = Field(default=90, gt=0, description="seconds for one page")
     max_pixels: int = Field(default=40_000_000, ge=1_000_000, description="of one page; larger ones are scaled down")
 
 

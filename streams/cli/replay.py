@@ -85,6 +85,8 @@ def plan(
         show_json(_values(planned))
         return
     _show(planned)
+    if stage == "decode" and planned.events:
+        say("Those that could not come out otherwise are passed over, unless `apply` is given --all.")
     for member in planned.members:
         note(f"at work: {member}. Stop it before `apply`: {member.how_to_stop}.")
 

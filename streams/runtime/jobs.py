@@ -38,6 +38,9 @@ MAX_PAGE_SCORES = 800
 blob store has all of it."""
 
 
+QUESTIONS = 2
+"""Where an engine hangs on a page, it is asked which way is up and what is written, and the page is given up."""
+
 SCREEN_AT_ONCE_S = 5.0
 """Where extraction took longer, the screen gets a job and a time limit of its own."""
 
@@ -136,6 +139,7 @@ class RecogniseArgs(msgspec.Struct, frozen=True, kw_only=True):
     pages: list[int]
     languages: list[str]
     max_pixels: int
+    page_timeout_s: float
     screen: ScreenArgs
 
 
@@ -331,6 +335,7 @@ def _extract_job(args: msgspec.Raw, body: bytes) -> tuple[Any, bytes]:
 
 def _recognise_job(args: msgspec.Raw, body: bytes) -> tuple[Any, bytes]:
     from streams.extract.recognise import RecogniseRequest, recognise
+    from streams.extract.tools.tesseract import Tesseract
 
     given = msgspec.json.decode(args, type=RecogniseArgs)
     started = time.perf_counter()
@@ -342,7 +347,8 @@ def _recognise_job(args: msgspec.Raw, body: bytes) -> tuple[Any, bytes]:
             pages=given.pages,
             languages=given.languages,
             max_pixels=given.max_pixels,
-        )
+        ),
+        engine=Tesseract(seconds=given.page_timeout_s / QUESTIONS),
     )
     attempt = attempt_of(canon, time.perf_counter() - started)
     started = time.perf_counter()

@@ -23,8 +23,8 @@ from streams.settings import Settings
 
 log = logging.getLogger(__name__)
 
-BY_LIMITS = frozenset({"bomb", "too_large"})
-"""Outcomes that a setting decides, which no record names."""
+IN_DOUBT = frozenset({"bomb", "needs_recognition", "too_large"})
+"""What a setting or the machine decides, which no record names: a limit, an engine that was not there."""
 
 
 class Now(msgspec.Struct, frozen=True):
@@ -39,6 +39,8 @@ def unchanged(version: Version, now: Now) -> bool:
     detection, screening = version.detection, version.screening
     if version.content is None or version.outcome not in TERMINAL or detection is None or screening is None:
         return False
+    if IN_DOUBT.intersection(screening.problems):
+        return False
     if version.decisions or version.overruled or version.contested or version.erased_at is not None:
         return False
     if detection.rules != now.rules or ATTACHMENTS_NOT_READ in detection.warnings:
@@ -48,7 +50,7 @@ def unchanged(version: Version, now: Now) -> bool:
         judged_alike = screening.policy == now.policy
         return judged_alike and spec is not None and fingerprint(spec, detection) == version.fingerprint
     # Without a canon the end came from decode, if there was no extractor to fail.
-    return spec is None and not BY_LIMITS.intersection(screening.problems)
+    return spec is None
 
 
 async def unchanged_offsets(settings: Settings, broker: str, until: Mapping[int, int], now: Now) -> dict[int, set[int]]:

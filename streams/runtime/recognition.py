@@ -36,8 +36,13 @@ from streams.settings import Settings
 
 NO_PAGE = "Recognition found no page that it could read."
 
-PAGES_AT_ONCE = 6
-"""Pages of one event."""
+PAGES_AT_ONCE = 2
+"""Pages of one event: with their time limits they stay below the time after which a worker counts as stuck."""
+
+
+def longest_s(settings: Settings, pages: int = PAGES_AT_ONCE) -> float:
+    """Seconds that recognising so many pages may take."""
+    return settings.recognition.page_timeout_s * (pages + 1)
 
 
 class Recogniser:
@@ -63,7 +68,10 @@ class Recogniser:
             max_pixels=self._settings.recognition.max_pixels,
             most=PAGES_AT_ONCE,
         )
-        plan, _, _ = await self._slots.run("recognition_plan", args, RecognitionPlan, body=body)
+        plan, _, _ = await with_attempts(
+            self._settings.worker.max_attempts,
+            lambda: self._slots.run("recognition_plan", args, RecognitionPlan, body=body),
+        )
         return plan
 
     async def read(
@@ -80,9 +88,10 @@ class Recogniser:
             pages=pages,
             languages=languages,
             max_pixels=self._settings.recognition.max_pixels,
+            page_timeout_s=self._settings.recognition.page_timeout_s,
             screen=screen,
         )
-        timeout_s = self._settings.recognition.page_timeout_s * (len(pages) + 1)
+        timeout_s = longest_s(self._settings, len(pages))
         answer, out, _ = await with_attempts(
             self._settings.worker.max_attempts,
             lambda: self._slots.run("recognise", args, ExtractAnswer, body=body, timeout_s=timeout_s),

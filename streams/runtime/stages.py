@@ -1,4 +1,7 @@
-"""The stages decode, extract and screen: the pure core in slots, blobs in and out, records in and out."""
+"""The stages decode, extract and screen: the pure core in slots, blobs in and out, records in and out.
+
+The stage recognize, which shares their base, stands in `streams.runtime.recognition`.
+"""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from streams.runtime.lag import peek_for_ever
 from streams.runtime.messages import Handler
 from streams.runtime.metrics import Metrics
 from streams.runtime.producer import Producer
-from streams.runtime.recognition import RecognizeStage
+from streams.runtime.recognition import RecognizeStage, longest_s
 from streams.runtime.report import WorkerGauges, paths
 from streams.runtime.slots import Slots
 from streams.runtime.stage import StageApp
@@ -39,8 +39,9 @@ log = logging.getLogger(__name__)
 
 WATCH_INTERVAL_S = 0.5
 LAST_RESORT_S = 3.0
-RECOGNITION_NICENESS = 10
-"""Recognition takes what other work leaves: a page takes seconds, and nobody waits for it as for a short text."""
+RECOGNITION_NICENESS = 5
+"""Recognition steps back: a page takes seconds, and nobody waits for it as for a short text. Not so far that a backlog
+of other work would keep it from ending in its time."""
 
 EXIT_STUCK = 70  # EX_SOFTWARE of sysexits.h
 
@@ -168,12 +169,17 @@ class Worker:
             if app.failure is not None:
                 return f"{app.stage.name} can't go on: {app.failure!r}."
             idle = time.monotonic() - app.progressed_at
-            if idle > self._settings.worker.watchdog_s and (app.active or app.lag()):
+            if idle > self._patience_s(app) and (app.active or app.lag()):
                 return (
                     f"{app.stage.name} has work ({app.active} running, {app.lag()} behind) and made no progress for "
                     f"{idle:.0f} s."
                 )
         return None
+
+    def _patience_s(self, app: StageApp) -> float:
+        """How long a stage may have work and make no progress; no shorter than one of its events may take."""
+        longest = longest_s(self._settings) + WATCH_INTERVAL_S if app.stage.name == "recognize" else 0.0
+        return max(self._settings.worker.watchdog_s, longest)
 
     def not_ready(self) -> list[str]:
         """Why not every stage has joined, restored its state and caught up once; empty when all have."""

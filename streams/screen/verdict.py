@@ -39,7 +39,7 @@ def screen(body: CanonBody, policy: Policy, *, size: int, source: str | None = N
     limits = policy.thresholds(media_type=body.media_type, language=body.language, source=source)
     case = _Case(body, limits, size)
     case.judge()
-    if not case.ink and (
+    if not (case.ink or "truncated" in case.problems) and (
         body.media_type == SVG or (body.method is Method.OCR and body.media_type.startswith("image/"))
     ):
         message = "There is no text in it." if body.media_type == SVG else "Recognition found no text in it."
@@ -82,6 +82,7 @@ class _Case:
                 self.pages[part.number] = numbers.part_scores(part)[0]
         self._pages()
         self._kind_of_page()
+        self._damaged_picture()
         if not found.ink:
             if self.limits.require_text:
                 self._hold("empty_extraction", f"no text in {self.size} bytes")
@@ -263,6 +264,11 @@ class _Case:
         if "not_content" in self.body.warnings:
             kinds = [code for code in self.body.warnings if code in _INSTEAD]
             self._hold("not_content", " and ".join(_INSTEAD[code] for code in kinds) or "no content of its own")
+
+    def _damaged_picture(self) -> None:
+        """What stood on the part that is missing, nobody can tell."""
+        if self.body.media_type.startswith("image/") and "truncated" in self.body.warnings:
+            self._hold("truncated", "the picture's data are damaged or end early")
 
     def _recognition(self) -> None:
         confidence = self.body.confidence

@@ -62,8 +62,13 @@ class Tesseract:
 
     name = "tesseract"
 
-    def __init__(self, program: str = PROGRAM) -> None:
+    def __init__(self, program: str = PROGRAM, *, seconds: float = PAGE_SECONDS) -> None:
+        """
+        Args:
+            seconds: for one question about an image.
+        """
         self._program = program
+        self._seconds = seconds
 
     @property
     def version(self) -> str:
@@ -83,7 +88,7 @@ class Tesseract:
         """Lines of a grey image, read with the models of these languages together.
 
         Raises:
-            EngineFailed: it crashed or took longer than `PAGE_SECONDS`.
+            EngineFailed: it crashed or took longer than it may.
             EngineUnavailable: it can't be started, or none of the languages is installed.
         """
         models = [name for code in languages for name in MODELS.get(code, ()) if name in _installed(self._program)[2]]
@@ -127,12 +132,12 @@ class Tesseract:
                 [self._program, "stdin", "stdout", *options],
                 input=pixels,
                 capture_output=True,
-                timeout=PAGE_SECONDS,
+                timeout=self._seconds,
                 env=_environment(),
                 check=False,
             )
         except subprocess.TimeoutExpired as error:
-            raise EngineFailed(f"It took longer than {PAGE_SECONDS:.0f} s.") from error
+            raise EngineFailed(f"It took longer than {self._seconds:.0f} s.") from error
         except OSError as error:
             raise EngineUnavailable(f"{self._program} can't be started: {error.strerror or error}.") from error
         if done.returncode != 0 or len(done.stdout) > _MOST_ANSWER:

@@ -175,3 +175,24 @@ def test_long_pictures_are_scaled_under_the_limit(tmp_path: Path) -> None:
     image = _gray(tmp_path / "long.png", max_pixels=1 << 20)
     assert image.width * image.height <= 1 << 20
     assert image.height / image.width == pytest.approx(35, rel=0.02)
+
+
+def test_a_png_whose_data_were_changed_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "page.png"
+    _marked().save(path)
+    data = bytearray(path.read_bytes())
+    at = data.index(b"IDAT") + 4
+    data[at + 30] ^= 0xFF
+    whole = _draft(path).warnings
+    path.write_bytes(data)
+    try:
+        found = _draft(path).warnings
+    except DocumentError as error:
+        found = [error.problem]
+    assert (whole, found) in [([], ["truncated"]), ([], ["corrupt"])]
+    _marked().save(path)
+    data = bytearray(path.read_bytes())
+    end = data.index(b"IEND") - 8  # the sum of the chunk before
+    data[end] ^= 0xFF
+    path.write_bytes(data)
+    assert _draft(path).warnings == ["truncated"]

@@ -59,6 +59,10 @@ def test_ends_without_a_canon_only_where_no_extractor_can_have_failed() -> None:
     assert not unchanged(judged(Outcome.QUARANTINED, TEXT, canon=False, problems=["parser_error"]), NOW)
 
 
+def test_a_scan_that_waits_for_an_engine_is_done_again() -> None:
+    assert not unchanged(judged(Outcome.QUARANTINED, problems=["needs_recognition"]), NOW)
+
+
 @pytest.mark.parametrize("code", ["bomb", "too_large"])
 def test_what_a_setting_decides_is_asked_again(code: str) -> None:
     assert not unchanged(judged(Outcome.QUARANTINED, ZIP, canon=False, problems=[code]), NOW)

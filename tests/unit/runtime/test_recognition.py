@@ -6,14 +6,14 @@ import dataclasses
 import io
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import pymupdf
 import pytest
 
-from streams.blobs import open_store
-from streams.errors import SlotFailure
+from streams.blobs import open_store, original_key
+from streams.errors import BlobNotFound, SlotFailure
 from streams.extract.recognise.engine import EngineUnavailable
 from streams.extract.tools.tesseract import Tesseract
 from streams.records import Content, Decoded, Detection, Extracted, Method, Outcome, RecognitionRequest, Screened
@@ -26,6 +26,7 @@ from streams.runtime.stages import ExtractStage, ScreenStage, Workshop
 from streams.settings import RecognitionSettings, Settings
 from tests.unit.ledger.make import result, up
 
+T = TypeVar("T")
 PDF = Detection(media_type="application/pdf", detected_by="signature:pdf", rules="1")
 
 
@@ -181,3 +182,40 @@ async def test_a_replay_judges_anew_and_asks_again(stages: Stages) -> None:
     _, extracted = only(await stages.extract.handle(incoming("decoded", stages.decoded(scan(sentence("master"))))))
     event = dataclasses.replace(incoming("extracted", extracted), context=EventContext.new(Lane.REPLAY))
     assert only(await stages.screen.handle(event))[0] == "recognize"
+
+
+class Dying(Slots):
+    """Slots whose first process for each kind of job dies."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(settings.worker)
+        self.died: list[str] = []
+
+    async def run(
+        self, job: str, args: Any, result: type[T], *, body: bytes = b"", timeout_s: float | None = None
+    ) -> tuple[T, bytes, float]:
+        if job not in self.died:
+            self.died.append(job)
+            raise SlotFailure("crashed", "Its process ended with SIGKILL while working on it.")
+        return await super().run(job, args, result, body=body, timeout_s=timeout_s)
+
+
+async def test_a_process_that_dies_costs_one_attempt(stages: Stages) -> None:
+    request = await requested(stages, scan(sentence("master")))
+    dying = Dying(stages.settings)
+    workshop = Workshop(stages.settings, stages.store, stages.slots)
+    try:
+        topic, extracted = only(await RecognizeStage(workshop, dying).handle(incoming("recognize", request)))
+    finally:
+        await dying.stop()
+    assert dying.died == ["recognition_plan", "recognise"]
+    assert (topic, extracted.attempt.method) == ("extracted", Method.OCR)
+
+
+async def test_a_scan_that_was_erased_meanwhile_does_not_come_back(stages: Stages) -> None:
+    request = await requested(stages, scan(sentence("master")))
+    _, extracted = only(await stages.recognize.handle(incoming("recognize", request)))
+    assert stages.store.delete(original_key(request.document.content.sha256))
+    with pytest.raises(BlobNotFound):
+        await stages.recognize.handle(incoming("recognize", request))
+    assert not stages.store.exists(extracted.payload.key)

@@ -382,3 +382,21 @@ def test_a_picture_without_text_is_skipped_and_with_text_it_is_not(media_type: s
     assert screen(msgspec.structs.replace(empty, blocks=[block]), Policy(), size=1000).rule is None
     unread = msgspec.structs.replace(empty, media_type="image/png", method=Method.NATIVE)
     assert screen(unread, Policy(), size=1000).outcome is Outcome.QUARANTINED
+
+
+def test_a_damaged_picture_is_held_whether_text_was_left_or_not() -> None:
+    damaged = CanonBody(
+        content_hash="",
+        fingerprint="",
+        extractor="",
+        extractor_version="",
+        media_type="image/png",
+        method=Method.OCR,
+        warnings=["truncated"],
+    )
+    said = screen(damaged, Policy(), size=1000)
+    assert said.outcome is Outcome.QUARANTINED
+    assert "truncated" in said.problems
+    some = paragraph("The harbour is closed on Sunday, and the keeper writes down the names of all ships that pass.")
+    said = screen(msgspec.structs.replace(damaged, blocks=[some]), Policy(), size=1000)
+    assert (said.outcome, said.problems) == (Outcome.QUARANTINED, ["truncated"])
