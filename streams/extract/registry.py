@@ -17,7 +17,7 @@ import msgspec
 from streams.extract.outcome import Draft, Request
 from streams.records import Detection
 
-CANON_SCHEMA = 1
+CANON_SCHEMA = 2
 """Newest committed version of the CanonBody schema; a test compares the two."""
 
 FINISH_VERSION = "1"

@@ -116,6 +116,7 @@ class Table(Record, frozen=True, kw_only=True):
     header_rows: int = 0
     header_cols: int = 0
     cells: list[Cell]
+    confidence: float | None = None  # 0..1, where the grid was inferred from positions
 
 
 class Page(Record, frozen=True, kw_only=True):
@@ -129,6 +130,9 @@ class Page(Record, frozen=True, kw_only=True):
     source: BlockSource
     confidence: float | None = None
     image_area: float = 0.0  # share of the page covered by images, 0..1
+    reader: str = ""  # the library that read its text layer, where it is not the extractor's first one
+    unreadable: bool = False  # it has a text layer that no library reads as text; recognition is needed
+    reading_order: float | None = None  # 0..1: how sure the order of its blocks is
 
 
 class Dropped(Record, frozen=True, kw_only=True):

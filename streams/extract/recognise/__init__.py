@@ -54,7 +54,7 @@ class RecogniseRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def pages_needing(body: CanonBody) -> list[int]:
-    """Pages (from 1) that have hardly any text under images and were not recognised yet."""
+    """Pages (from 1) that have hardly any text under images, or none that can be read, and were not recognised yet."""
     count: dict[int, int] = {}
     for block in body.blocks:
         if block.page is not None and not block.hidden:
@@ -63,8 +63,7 @@ def pages_needing(body: CanonBody) -> list[int]:
         page.number
         for page in body.pages
         if page.source is not BlockSource.OCR
-        and page.image_area >= MIN_IMAGE_AREA
-        and count.get(page.number, 0) < NEARLY_EMPTY
+        and (page.unreadable or (page.image_area >= MIN_IMAGE_AREA and count.get(page.number, 0) < NEARLY_EMPTY))
     ]
 
 
