@@ -8,14 +8,13 @@ from __future__ import annotations
 import msgspec
 
 from streams.errors import DocumentError
-from streams.extract import pdf_blocks, pdf_furniture, pdf_info, pdf_layout
+from streams.extract import pdf_blocks, pdf_furniture, pdf_info, pdf_layout, pdf_tables
 from streams.extract.outcome import Draft, Request
 from streams.extract.pdf_blocks import Item
-from streams.extract.pdf_grid import RuledTable
 from streams.extract.pdf_lines import Frame, PageLines
 from streams.extract.pdf_pages import Work, read_pages
 from streams.extract.tools.mupdf import VERSION, Field, Note, open_pdf
-from streams.records import Block, BlockKind, BlockSource, Cell, Dropped, Method, Page, Table
+from streams.records import Block, BlockKind, BlockSource, Dropped, Method, Page, Table
 
 __all__ = ["VERSION", "extract"]
 
@@ -42,7 +41,7 @@ def extract(request: Request) -> Draft:
     if work.attachments:
         work.dropped["attachment"] += work.attachments
     furniture = pdf_furniture.find_furniture(work.pages)
-    tables, first_parts = _tables(work, furniture)
+    tables, first_parts = pdf_tables.document_tables(work.pages, work.tables, furniture)
     items = _items(work, furniture, outline, first_parts)
     refs = pdf_blocks.bind(items)
     for caption, owner in refs.items():
@@ -76,69 +75,6 @@ def extract(request: Request) -> Draft:
         },
         refs=refs,
     )
-
-
-# --- tables ----------------------------------------------------------------------------------------------------------
-
-
-def _tables(work: Work, furniture: list[dict[int, BlockKind]]) -> tuple[list[Table], dict[tuple[int, int], int]]:
-    """Tables of the document, and for each (page index, table of the page) that begins one, which it is."""
-    tables: list[Table] = []
-    begins: dict[tuple[int, int], int] = {}
-    before: RuledTable | None = None
-    for index, page in enumerate(work.pages):
-        here = work.tables[index]
-        body = [line for line in page.groups[0][1] if id(line) not in furniture[index]] if page.groups else []
-        for number, table in enumerate(here):
-            first = not any(line.v0 < table.box[1] - 1 and line.table != number for line in body)
-            if before is not None and first and _goes_on(before, table):
-                tables[-1] = _appended(tables[-1], table, page.number)
-            else:
-                begins[index, number] = len(tables)
-                tables.append(
-                    Table(
-                        pages=[page.number],
-                        n_rows=table.n_rows,
-                        n_cols=table.n_cols,
-                        header_rows=table.header_rows,
-                        cells=table.cells,
-                    )
-                )
-            last = not any(line.v1 > table.box[3] + 1 and line.table != number for line in body)
-            before = table if last else None
-        if not here and body:
-            before = None
-    return tables, begins
-
-
-def _goes_on(before: RuledTable, table: RuledTable) -> bool:
-    return before.n_cols == table.n_cols and all(abs(a - b) <= 4.0 for a, b in zip(before.us, table.us, strict=True))
-
-
-def _appended(table: Table, more: RuledTable, page: int) -> Table:
-    """A table and its continuation; a header that is repeated counts once."""
-    heads = [_texts(table.cells, row) for row in range(table.header_rows)]
-    again = [_texts(more.cells, row) for row in range(table.header_rows)]
-    skip = table.header_rows if heads == again else 0
-    cells = [
-        msgspec.structs.replace(cell, row=cell.row - skip + table.n_rows, header=False)
-        for cell in more.cells
-        if cell.row >= skip
-    ]
-    return msgspec.structs.replace(
-        table, pages=[*table.pages, page], n_rows=table.n_rows + more.n_rows - skip, cells=[*table.cells, *cells]
-    )
-
-
-def _texts(cells: list[Cell], row: int) -> list[str]:
-    return [cell.text for cell in cells if cell.row == row]
-
-
-def _table_text(table: Table) -> str:
-    grid = [[""] * table.n_cols for _ in range(table.n_rows)]
-    for cell in table.cells:
-        grid[cell.row][cell.col] = cell.text
-    return "\n".join("\t".join(row) for row in grid)
 
 
 # --- blocks ----------------------------------------------------------------------------------------------------------
@@ -221,7 +157,7 @@ def _block(item: Item, work: Work, tables: list[Table]) -> Block:
         box = frame.shown(box)
     return Block(
         kind=item.kind,
-        text=_table_text(tables[item.table]) if item.table is not None else item.text,
+        text=pdf_tables.table_text(tables[item.table]) if item.table is not None else item.text,
         level=item.level,
         marker=item.marker,
         page=item.page,

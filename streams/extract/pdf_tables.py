@@ -1,0 +1,126 @@
+"""Tables of a PDF: found on each page, filled with the words that are seen there, joined over pages."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+
+import msgspec
+
+from streams.extract import pdf_grid
+from streams.extract.pdf_grid import RuledTable
+from streams.extract.pdf_lines import Line, PageLines
+from streams.extract.pdf_stand_ins import is_inside, replace
+from streams.extract.tools.mupdf import PageError, PageRead, Pdf, Word
+from streams.records import BlockKind, Cell, Table
+
+_BAND = 40.0  # points
+_MOST_GRIDS = 30  # tables of one page; a page with more is a drawing
+
+
+def page_tables(pdf: Pdf, page: PageRead, lines: PageLines, warn: Callable[[str], None]) -> list[RuledTable]:
+    """Tables of a page; a line that stands for it takes the place of each one's text."""
+    if not lines.groups:
+        return []
+    frame, group = lines.groups[0]
+    grids = pdf_grid.grids(page.vectors, frame)
+    if not grids or len(grids) > _MOST_GRIDS:
+        return []
+    try:
+        words = _seen_words(pdf.words(lines.number), lines)
+    except PageError:
+        warn("page_failed")
+        return []
+    tables: list[RuledTable] = []
+    for grid in grids:
+        table = pdf_grid.fill(grid, words, group, frame)
+        if table is not None:
+            replace(lines, table.box, [line for line in group if is_inside(line, table.box)], table=len(tables))
+            tables.append(table)
+    return tables
+
+
+def _seen_words(words: list[Word], lines: PageLines) -> list[Word]:
+    """Words of a page without those that its lines leave out; a line of another direction is one word."""
+    frame, main = lines.groups[0]
+    turned = [
+        Word(other.shown((line.u0, line.v0, line.u1, line.v1)), line.text)
+        for other, group in lines.groups[1:]
+        for line in group
+    ]
+    if not turned and not lines.dropped:
+        return words
+    bands: defaultdict[int, list[Line]] = defaultdict(list)  # by height, so that few lines are asked for each word
+    for line in main:
+        for band in range(int(line.v0 // _BAND), int(line.v1 // _BAND) + 1):
+            bands[band].append(line)
+    seen = []
+    for word in words:
+        u0, v0, u1, v1 = frame.inside(word.box)
+        u, v = (u0 + u1) / 2, (v0 + v1) / 2
+        near = bands.get(int(v // _BAND), ())
+        if any(line.u0 - 1 <= u <= line.u1 + 1 and line.v0 <= v <= line.v1 and not line.solid for line in near):
+            seen.append(word)
+    return seen + turned
+
+
+def document_tables(
+    pages: list[PageLines], found: list[list[RuledTable]], furniture: list[dict[int, BlockKind]]
+) -> tuple[list[Table], dict[tuple[int, int], int]]:
+    """Tables of the document, and for each (page index, table of the page) that begins one, which it is."""
+    tables: list[Table] = []
+    begins: dict[tuple[int, int], int] = {}
+    before: RuledTable | None = None
+    for index, page in enumerate(pages):
+        here = found[index]
+        body = [line for line in page.groups[0][1] if id(line) not in furniture[index]] if page.groups else []
+        for number, table in enumerate(here):
+            first = not any(line.v0 < table.box[1] - 1 and line.table != number for line in body)
+            if before is not None and first and _goes_on(before, table):
+                tables[-1] = _appended(tables[-1], table, page.number)
+            else:
+                begins[index, number] = len(tables)
+                tables.append(
+                    Table(
+                        pages=[page.number],
+                        n_rows=table.n_rows,
+                        n_cols=table.n_cols,
+                        header_rows=table.header_rows,
+                        cells=table.cells,
+                    )
+                )
+            last = not any(line.v1 > table.box[3] + 1 and line.table != number for line in body)
+            before = table if last else None
+        if not here and body:
+            before = None
+    return tables, begins
+
+
+def _goes_on(before: RuledTable, table: RuledTable) -> bool:
+    return before.n_cols == table.n_cols and all(abs(a - b) <= 4.0 for a, b in zip(before.us, table.us, strict=True))
+
+
+def _appended(table: Table, more: RuledTable, page: int) -> Table:
+    """A table and its continuation; a header that is repeated counts once."""
+    heads = [_texts(table.cells, row) for row in range(table.header_rows)]
+    again = [_texts(more.cells, row) for row in range(table.header_rows)]
+    skip = table.header_rows if heads == again else 0
+    cells = [
+        msgspec.structs.replace(cell, row=cell.row - skip + table.n_rows, header=False)
+        for cell in more.cells
+        if cell.row >= skip
+    ]
+    return msgspec.structs.replace(
+        table, pages=[*table.pages, page], n_rows=table.n_rows + more.n_rows - skip, cells=[*table.cells, *cells]
+    )
+
+
+def _texts(cells: list[Cell], row: int) -> list[str]:
+    return [cell.text for cell in cells if cell.row == row]
+
+
+def table_text(table: Table) -> str:
+    grid = [[""] * table.n_cols for _ in range(table.n_rows)]
+    for cell in table.cells:
+        grid[cell.row][cell.col] = cell.text
+    return "\n".join("\t".join(row) for row in grid)
