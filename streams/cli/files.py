@@ -29,8 +29,22 @@ def files_under(path: Path) -> Iterator[Path]:
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--media-type", metavar="TYPE", help="Media type that the source declared.")
 @click.option("--http-content-type", metavar="VALUE", help="Content-Type header that came with the file.")
+@click.option(
+    "--overlay",
+    metavar="PNG",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Draw the pages of FILE with the blocks over them; several pages become NAME-1.png and so on.",
+)
+@click.option("--pages", metavar="LIST", help="With --overlay: which pages, e.g. 2 or 1-3,7.")
 @json_option
-def inspect(paths: tuple[Path, ...], media_type: str | None, http_content_type: str | None, as_json: bool) -> None:
+def inspect(
+    paths: tuple[Path, ...],
+    media_type: str | None,
+    http_content_type: str | None,
+    overlay: Path | None,
+    pages: str | None,
+    as_json: bool,
+) -> None:
     """Show what Canonry makes of files or folders: format, encoding, text, tables, scores, verdict.
 
     Runs decode, extract and screen in this process's slots; no broker, nothing is stored. With --json one object per
@@ -40,13 +54,16 @@ def inspect(paths: tuple[Path, ...], media_type: str | None, http_content_type: 
     Examples:
       canonry inspect report.pdf
       canonry inspect --json mail/ | jq -r 'select(.outcome != "ready") | .path'
+      canonry inspect report.pdf --overlay seen.png --pages 1-3
     """
     from streams.ops.inspect import Declared, examine_all, line_of
+    from streams.ops.overlay import draw_pages
     from streams.runtime.slots import Slots
 
     settings = Settings.load()
     files = [file for path in paths for file in files_under(path)]
     declared = Declared(media_type, http_content_type)
+    ranges = _page_ranges(paths, overlay, pages)
 
     async def work() -> None:
         slots = Slots(settings.worker)
@@ -58,10 +75,27 @@ def inspect(paths: tuple[Path, ...], media_type: str | None, http_content_type: 
                     sys.stdout.flush()
                 else:
                     _show(line)
+                if overlay is not None and examined.parent is None:
+                    async for file in draw_pages(files[0], examined, slots, overlay, ranges):
+                        note(f"Drawn: {file}")
         finally:
             await slots.stop()
 
     asyncio.run(work())
+
+
+def _page_ranges(paths: tuple[Path, ...], overlay: Path | None, pages: str | None) -> list[tuple[int, int]] | None:
+    """What `--pages` asks for. Raises click.UsageError for what can't be drawn."""
+    from streams.ops.overlay import parse_pages
+
+    if overlay is None and pages is not None:
+        raise click.UsageError("--pages says which pages --overlay draws.")
+    if overlay is not None and (len(paths) != 1 or paths[0].is_dir()):
+        raise click.UsageError("--overlay draws one file.")
+    try:
+        return parse_pages(pages) if pages is not None else None
+    except ValueError:
+        raise click.UsageError("--pages takes numbers and ranges, e.g. 2 or 1-3,7.") from None
 
 
 def _show(line: dict[str, Any]) -> None:

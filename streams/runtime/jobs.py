@@ -166,6 +166,14 @@ class ExamineArgs(msgspec.Struct, frozen=True, kw_only=True):
     policy_file: str | None = None
 
 
+class OverlayArgs(msgspec.Struct, frozen=True, kw_only=True):
+    """A page to draw with its blocks over it; the canon is the body beside it."""
+
+    path: str
+    detection: Detection
+    page: int
+
+
 class Examination(msgspec.Struct, frozen=True, kw_only=True):
     """What came of it; the canon body, where there is one, is the bytes beside it."""
 
@@ -379,6 +387,13 @@ def _examine_job(args: msgspec.Raw, body: bytes) -> tuple[Any, bytes]:
     return run_examine(msgspec.json.decode(args, type=ExamineArgs))
 
 
+def _overlay_job(args: msgspec.Raw, body: bytes) -> tuple[Any, bytes]:
+    from streams.extract.overlay import draw_page
+
+    given = msgspec.json.decode(args, type=OverlayArgs)
+    return None, draw_page(text_path(given.path), given.detection, avro_decode(CanonBody, body), given.page)
+
+
 def _warm_job(args: msgspec.Raw, body: bytes) -> tuple[Any, bytes]:
     """Loads what the first document would have to wait for: parsers, the language model, the English word list."""
     from streams import decode, extract  # noqa: F401
@@ -401,5 +416,6 @@ JOBS: dict[str, Callable[[msgspec.Raw, bytes], tuple[Any, bytes]]] = {
     "recognition_plan": _recognition_plan_job,
     "recognise": _recognise_job,
     "examine": _examine_job,
+    "overlay": _overlay_job,
     "warm": _warm_job,
 }
