@@ -345,6 +345,7 @@ class Decided(Record, frozen=True, kw_only=True):
     carried_out_at: datetime | None = None
     findings: str = ""  # digest of what the screen had found, for a decision about that; empty: about a conflict
     seen: Sequence | None = None  # the newest event that was known then
+    answered_at: datetime | None = None  # of one that asks for work: when its result came
 
 
 class Judgement(Record, frozen=True, kw_only=True):
@@ -356,6 +357,7 @@ class Judgement(Record, frozen=True, kw_only=True):
     summary: CanonSummary | None = None
     timings: list[Timing] = []
     settled_at: datetime
+    attempt: Attempt | None = None  # that gave no canon; of any other it stands with the canon
 
 
 class Version(Record, frozen=True, kw_only=True):
@@ -387,6 +389,7 @@ class Version(Record, frozen=True, kw_only=True):
     listed_at: datetime | None = None  # when its children were last looked for; null: not yet
     erased_at: datetime | None = None  # its text was erased; null: it is kept
     erased: list[str] = []  # fingerprints of the canons that were erased
+    attempt: Attempt | None = None  # of the judgement above, where it gave no canon
 
 
 class Change(Record, frozen=True, kw_only=True):
