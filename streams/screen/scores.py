@@ -20,6 +20,13 @@ NGRAM = 10
 LONG_TOKEN = 40
 MIN_LINES = 20
 MIN_NGRAM_TOKENS = 200
+COPY = 0.6
+"""Share of a page's characters in lines of one other page, from which it is the same page: recognition errs here and
+there, and a turned page has other errors."""
+
+MIN_COPY = 300
+"""Characters in different lines below which a page is none to speak of: stamps and headings alone are no copy."""
+
 SHORT_TOKENS = 8
 """Words below which a dictionary rate says nothing."""
 
@@ -210,6 +217,30 @@ def repeated_ngrams(text: str) -> float:
     runs = len(tokens) - NGRAM + 1
     seen = {hash(run) for run in zip(*(tokens[start:] for start in range(NGRAM)), strict=False)}
     return 1 - len(seen) / runs
+
+
+def without_copies(pages: Sequence[Part]) -> list[Part]:
+    """The pages that are not an earlier one once more, as when a sheet was scanned twice.
+
+    Nothing that damages a text makes a whole page of lines that stand together on one other page, so a copy says
+    nothing about damage. The page that it is a copy of stays, and with it what is repeated inside it.
+    """
+    kept: list[Part] = []
+    first: dict[str, int] = {}  # a line -> the page that had it first
+    for part in pages:
+        lines = [line for raw in part.text.splitlines() if (line := raw.strip())]
+        shared: Counter[int] = Counter()
+        for line in set(lines):
+            if line in first:
+                shared[first[line]] += len(line)
+        characters = sum(map(len, set(lines)))
+        most = max(shared.values(), default=0)
+        if characters >= MIN_COPY and most >= COPY * characters:
+            continue
+        for line in lines:
+            first.setdefault(line, len(kept))
+        kept.append(part)
+    return kept
 
 
 def part_scores(part: Part) -> tuple[dict[str, float], Characters]:

@@ -251,7 +251,11 @@ class _Case:
     # --- the rest ------------------------------------------------------------------------------------------------
 
     def _repetition(self) -> None:
-        limits, prose = self.limits, self.whole.prose
+        limits, kept = self.limits, numbers.without_copies(self.parts)
+        if len(kept) < len(self.parts):
+            self.scores["repeated_pages"] = (len(self.parts) - len(kept)) / len(self.parts)
+            self.warnings.append("repeated_pages")
+        prose = "\n".join(part.prose for part in kept)
         self.scores["repeated_lines"] = lines = numbers.repeated_lines(prose)
         self.scores["repeated_ngrams"] = runs = numbers.repeated_ngrams(prose)
         if lines > limits.max_repeated_lines:

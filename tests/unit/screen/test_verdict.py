@@ -207,6 +207,26 @@ def test_one_sentence_300_times(between: str) -> None:
     assert found.problems == ["too_repetitive"]
 
 
+def _sheet(seed: int) -> str:
+    return "\n".join(f"Line {n} of sheet {seed}: the {n * seed} boats of the harbour came back." for n in range(24))
+
+
+def test_a_page_that_comes_again_is_no_damage_but_is_said() -> None:
+    again = _sheet(3).replace("Line 7 of", "Line ? of")  # recognition errs here and there
+    found = screen(pdf(_sheet(3), again, _sheet(3), _sheet(3)), Policy(), size=5000)
+    assert found.problems == []
+    assert "repeated_pages" in found.warnings
+    assert found.scores["repeated_pages"] == 0.75
+    assert screen(pdf(_sheet(1), _sheet(2), _sheet(3)), Policy(), size=5000).warnings == []
+
+
+def test_repetition_inside_a_page_counts_although_the_page_comes_again() -> None:
+    loop = "The gate is closed at night and opened at dawn by the guard.\n" * 60
+    assert screen(pdf(loop, loop), Policy(), size=5000).problems == ["too_repetitive"]
+    few = "\n".join(["Approved by the harbour office of the northern islands", "and by the board"] * 15)
+    assert "too_repetitive" in screen(pdf(few, few, few), Policy(), size=5000).problems
+
+
 def test_mostly_white_space() -> None:
     assert judged((" " * 40 + "word ") * 30).problems == ["excessive_whitespace"]
 
