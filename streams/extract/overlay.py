@@ -109,12 +109,17 @@ def _draw(image: Image.Image, page: Page, body: CanonBody, words: list[Word]) ->
             continue
         pen.rectangle(box, fill=(*color, _WASH))
         _outline(pen, box, color, broken=block.source is BlockSource.OCR)
-        _tag(pen, box, str(order) + (f" h{block.level}" if block.level else ""), color, font, image.width)
+        _tag(pen, box, str(order) + _level(block), color, font, image.width)
     for index, table in enumerate(body.tables):
         if page.number in table.pages:
             whole = next((b.bbox for b in body.blocks if b.table == index and b.page == page.number), None)
             for cell, header in _cells(table, whole, words):
                 pen.rectangle(scaled(cell), outline=(*_COLORS[BlockKind.TABLE], 255 if header else 130))
+
+
+def _level(block: Block) -> str:
+    """Of a heading or a list item: how deep it stands."""
+    return f" {'h' if block.kind is BlockKind.HEADING else '•'}{block.level}" if block.level else ""
 
 
 def _color(block: Block) -> tuple[int, int, int]:

@@ -87,6 +87,7 @@ def _gutter(lines: list[Line]) -> tuple[float, set[int]] | None:
             continue
         top, foot = min(a.v0 for a, _ in beside), max(max(a.v1, b.v1) for a, b in beside)
         cells = [pair for pair in pairs if pair[0].u1 <= edge + 1 and pair[1].u0 >= edge - 1]
+        top, foot = _with_short_ends(cells, top, foot)
         within = [(a, b) for a, b in cells if a.v1 > top and a.v0 < foot]
         if not (_is_column([a for a, _ in within]) and _is_column([b for _, b in within])):
             continue
@@ -97,6 +98,17 @@ def _gutter(lines: list[Line]) -> tuple[float, set[int]] | None:
             best = score
             answer = edge - min(b.u0 - a.u1 for a, b in beside) / 2, loose
     return answer
+
+
+def _with_short_ends(cells: list[tuple[Line, Line]], top: float, foot: float) -> tuple[float, float]:
+    """Top and foot of two columns with the rows next to them where only one side is long, as beside a heading."""
+    for a, b in sorted(cells, key=lambda pair: -pair[0].v0):
+        if a.v1 <= top and (_is_wordy(a) or _is_wordy(b)) and top - max(a.v1, b.v1) < min(a.size, b.size):
+            top = min(a.v0, b.v0)
+    for a, b in sorted(cells, key=lambda pair: pair[0].v0):
+        if a.v0 >= foot and (_is_wordy(a) or _is_wordy(b)) and min(a.v0, b.v0) - foot < min(a.size, b.size):
+            foot = max(a.v1, b.v1)
+    return top, foot
 
 
 def _on_rows_of(cells: list[Line], lines: list[Line]) -> set[int]:

@@ -65,6 +65,10 @@ def find_furniture(pages: Sequence[PageLines]) -> list[dict[int, BlockKind]]:
         known = max(places[spot.top, round(spot.at / 2) + shift, round(spot.line.size)] for shift in (-1, 0, 1))
         if known >= 3 and spot.row == 0 and len(spot.line.text) <= 120:
             chosen[id(spot.line)] = spot
+    rows_of = {(spot.page, spot.top, spot.row) for spot in chosen.values()}
+    for spot in spots:  # "2    A. Author et al.": what stands on the row of a page number is of its kind
+        if (spot.page, spot.top, spot.row) in rows_of and spot.row == 0 and len(spot.line.text) <= 120:
+            chosen[id(spot.line)] = spot
     found: list[dict[int, BlockKind]] = [{} for _ in pages]
     zones: defaultdict[tuple[int, bool], dict[int, list[Spot]]] = defaultdict(dict)
     for spot in chosen.values():
