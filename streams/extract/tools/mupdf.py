@@ -13,7 +13,8 @@ import msgspec
 import pymupdf
 
 from streams.errors import DocumentError
-from streams.extract.tools import mupdf_trees
+from streams.extract.tools import mupdf_layout, mupdf_trees
+from streams.extract.tools.mupdf_faults import FAULTS
 
 VERSION: str = str(pymupdf.VersionBind)
 
@@ -27,18 +28,6 @@ _LONG_CONTENT = 4 * 1024 * 1024
 _EOF_WINDOW = 2048  # Acrobat looks for %%EOF in the last 1,024 bytes (ISO 32000-1, implementation note 18); be generous
 _ITALIC, _MONO, _BOLD = 1 << 1, 1 << 3, 1 << 4
 _SUPERSCRIPT = 1 << 0
-
-# pymupdf raises whatever its bindings meet on malformed objects; these are all a document's fault here.
-_FAULTS: tuple[type[Exception], ...] = (
-    pymupdf.mupdf.FzErrorBase,
-    RuntimeError,
-    ValueError,
-    LookupError,
-    TypeError,
-    AttributeError,
-    AssertionError,
-    ArithmeticError,
-)
 
 T = TypeVar("T")
 
@@ -130,7 +119,7 @@ def silence() -> None:
 def _call(what: Callable[[], T], problem: str, message: str) -> T:
     try:
         return what()
-    except _FAULTS as error:
+    except FAULTS as error:
         if "malloc" in str(error) or "out of memory" in str(error):
             raise MemoryError(str(error)) from error
         raise DocumentError(problem, f"{message}: {str(error).strip() or type(error).__name__}.") from error
@@ -152,13 +141,13 @@ class Pdf:
             count = int(self._document.page_count)
             if count:
                 self._document.load_page(0)
-        except _FAULTS:
+        except FAULTS:
             count = 0
         if count == 0:
             try:
                 self.repaired |= mupdf_trees.rebuild(self._document, self._entry)
                 count = int(self._document.page_count)
-            except _FAULTS:
+            except FAULTS:
                 count = 0  # told as damage by whoever opens it
         return count
 
@@ -166,7 +155,7 @@ class Pdf:
         """Kind and value of an object's entry; null where it can't be read."""
         try:
             kind, value = self._document.xref_get_key(xref, key)
-        except _FAULTS:
+        except FAULTS:
             return "null", "null"
         return str(kind), str(value)
 
@@ -188,7 +177,7 @@ class Pdf:
         """`/Lang` of the catalog, as stored."""
         try:
             catalog = int(self._document.pdf_catalog())
-        except _FAULTS:
+        except FAULTS:
             return None
         kind, value = self._entry(catalog, "Lang")
         return value if kind == "string" else None
@@ -197,21 +186,21 @@ class Pdf:
         """(level, title, page) of each bookmark; empty when there is none or it can't be read."""
         try:
             return [(int(level), str(title), int(page)) for level, title, page, *_ in self._document.get_toc()]
-        except _FAULTS:
+        except FAULTS:
             return []
 
     def embedded_files(self) -> int:
         """Number of files attached to the document itself."""
         try:
             return int(self._document.embfile_count())
-        except _FAULTS:
+        except FAULTS:
             return 0
 
     def read(self, number: int) -> PageRead:
         """Text, vectors and images of page `number`. Raises PageError when it can't be read."""
         try:
             return self._read(number)
-        except _FAULTS as error:
+        except FAULTS as error:
             if "malloc" in str(error) or "out of memory" in str(error):
                 raise MemoryError(str(error)) from error
             raise PageError(f"page {number}: {str(error).strip() or type(error).__name__}") from error
@@ -260,8 +249,15 @@ class Pdf:
             flags = pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_CLIP
             found = page.get_textpage(clip=pymupdf.INFINITE_RECT(), flags=flags).extractWORDS()
             return [Word(place.box(word[:4]), str(word[4])) for word in found]
-        except _FAULTS as error:
+        except FAULTS as error:
             raise PageError(f"page {number}: {error}") from error
+
+    def laid_tables(self, number: int, turn: int) -> list[mupdf_layout.LaidTable]:
+        """Tables of page `number` as the layout model sees them, with the page turned back by `turn` degrees.
+
+        Raises LayoutMissing or LayoutFailed (`streams.extract.tools.mupdf_layout`).
+        """
+        return mupdf_layout.find_tables(self._document, number, turn)
 
 
 class _Placement:
