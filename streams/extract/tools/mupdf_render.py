@@ -7,7 +7,8 @@ from typing import Any
 import pymupdf
 from PIL import Image
 
-from streams.extract.tools.mupdf import _FAULTS, PageError, Pdf
+from streams.extract.tools.mupdf import PageError, Pdf
+from streams.extract.tools.mupdf_faults import FAULTS
 
 
 def render(pdf: Pdf, number: int, *, dpi: float, max_pixels: int) -> tuple[Image.Image, float]:
@@ -26,7 +27,7 @@ def render(pdf: Pdf, number: int, *, dpi: float, max_pixels: int) -> tuple[Image
         scale = min(dpi / 72, (max_pixels / max(1.0, width * height)) ** 0.5)
         pixels = page.get_pixmap(matrix=pymupdf.Matrix(scale, scale), colorspace=pymupdf.csGRAY, alpha=False)
         image = Image.frombytes("L", (int(pixels.width), int(pixels.height)), pixels.samples)
-    except _FAULTS as error:
+    except FAULTS as error:
         if "malloc" in str(error) or "out of memory" in str(error):
             raise MemoryError(str(error)) from error
         raise PageError(f"page {number}: {str(error).strip() or type(error).__name__}") from error
