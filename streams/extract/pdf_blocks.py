@@ -11,6 +11,7 @@ import msgspec
 from streams.extract.pdf_columns import is_right_to_left, letters
 from streams.extract.pdf_layout import (
     CAPTION,
+    ENTRY,
     MARKED,
     RAISED,
     Paragraph,
@@ -162,6 +163,8 @@ def normal(title: str) -> str:
 def _is_heading(paragraph: Paragraph, item: Item, style: Style, outline: Mapping[str, int]) -> bool:
     text = item.text
     if len(text) > _HEADING_LETTERS or len(paragraph.rows) > 5 or sum(c.isalpha() for c in text) < 2:
+        return False
+    if ENTRY.match(text):
         return False
     ratio = item.size / style.size
     if normal(text) in outline and (ratio >= 1.05 or item.bold or item.italic or len(paragraph.rows) == 1):

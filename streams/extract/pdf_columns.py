@@ -87,7 +87,7 @@ def _gutter(lines: list[Line]) -> tuple[float, set[int]] | None:
             continue
         top, foot = min(a.v0 for a, _ in beside), max(max(a.v1, b.v1) for a, b in beside)
         cells = [pair for pair in pairs if pair[0].u1 <= edge + 1 and pair[1].u0 >= edge - 1]
-        top, foot = _with_short_ends(cells, top, foot)
+        top, foot = _with_short_ends(cells, texts, edge, top, foot)
         within = [(a, b) for a, b in cells if a.v1 > top and a.v0 < foot]
         if not (_is_column([a for a, _ in within]) and _is_column([b for _, b in within])):
             continue
@@ -100,15 +100,32 @@ def _gutter(lines: list[Line]) -> tuple[float, set[int]] | None:
     return answer
 
 
-def _with_short_ends(cells: list[tuple[Line, Line]], top: float, foot: float) -> tuple[float, float]:
-    """Top and foot of two columns with the rows next to them where only one side is long, as beside a heading."""
+def _with_short_ends(
+    cells: list[tuple[Line, Line]], texts: list[Line], edge: float, top: float, foot: float
+) -> tuple[float, float]:
+    """Top and foot of two columns with the rows next to them in which only one side goes on, as beside a heading."""
     for a, b in sorted(cells, key=lambda pair: -pair[0].v0):
-        if a.v1 <= top and (_is_wordy(a) or _is_wordy(b)) and top - max(a.v1, b.v1) < min(a.size, b.size):
+        if a.v1 <= top and any(_goes_on(line, texts, edge, below=True) for line in (a, b)):
             top = min(a.v0, b.v0)
     for a, b in sorted(cells, key=lambda pair: pair[0].v0):
-        if a.v0 >= foot and (_is_wordy(a) or _is_wordy(b)) and min(a.v0, b.v0) - foot < min(a.size, b.size):
+        if a.v0 >= foot and any(_goes_on(line, texts, edge, below=False) for line in (a, b)):
             foot = max(a.v1, b.v1)
     return top, foot
+
+
+def _goes_on(line: Line, texts: list[Line], edge: float, *, below: bool) -> bool:
+    """Whether a long line has a neighbour above or below in its own column, at its left edge or near to it."""
+    if not _is_wordy(line):
+        return False
+    near = 0.6 * line.size
+    column = [other for other in texts if other is not line and (other.u1 <= edge + 1 or other.u0 >= edge - 1)]
+    return any(
+        -near < (other.v0 - line.v1 if below else line.v0 - other.v1) < near
+        and abs(other.u0 - line.u0) < 3 * line.size
+        and abs(other.size - line.size) < 0.1 * line.size
+        and _is_wordy(other)
+        for other in column
+    )
 
 
 def _on_rows_of(cells: list[Line], lines: list[Line]) -> set[int]:

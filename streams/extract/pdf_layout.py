@@ -19,12 +19,13 @@ MARKED = re.compile(
 )
 CAPTION = re.compile(
     r"(?P<label>Figure|Fig\.?|FIGURE|Table|TABLE|Tab\.|Exhibit|Chart|Listing|Scheme|Algorithm"
-    r"|Abbildung|Abb\.|Tabelle|Tableau|Figura|Tabla|Tabella|Рис\.|Таблица|Obr\.|Obrázek|Tabulka|Rys\.)"
+    r"|Abbildung|Abb\.|Tabelle|Tableau|Figura|Tabla|Tabella|Tabela|Rysunek|Figuur|Tabel|Figur|Tabell|Kuva|Taulukko"
+    r"|Рис\.|Рисунок|Таблица|Obr\.|Obrázek|Tabulka|Rys\.|Şekil|Tablo|Σχήμα|Πίνακας|[图圖図表]|그림|표|شكل|جدول|תמונה|טבלה)"
     r"\s*(?P<number>[A-Z]?\d{1,3}(?:[.\-–]\d{1,3})*[a-z]?)(?P<sign>\s*[:.\-–—|]|\s|$)\s*(?P<rest>.*)",
     re.DOTALL,
 )
 LEADER = re.compile(r"(?:\s?[.·…]){5,}\s*")
-_ENTRY = re.compile(r".*… \S{1,8}$")  # of a table of contents
+ENTRY = re.compile(r".*… \S{1,8}$")  # of a table of contents
 _COUNTED = re.compile(r"(\d{1,3})\s+\S")
 _NEIGHBOURS = 24  # pieces of a row that a further piece is compared with
 RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹†‡"
@@ -215,7 +216,7 @@ def _breaks(paragraph: Paragraph, before: Row, row: Row, leadings: dict[int, flo
         return not (row.tabular and before.tabular)
     if row.lead or _begins_item(row, paragraph) or is_caption(row.text) or row.text[0] in RAISED:
         return True
-    if _ENTRY.match(before.text) or (_counts_on(paragraph.first, row) and not row.mono):
+    if ENTRY.match(before.text) or (_counts_on(paragraph.first, row) and not row.mono):
         return True
     return _style_breaks(paragraph, before, row, right) or _indent_breaks(paragraph, before, row, right)
 
@@ -247,7 +248,7 @@ def is_caption(text: str) -> bool:
 
 def is_table_caption(text: str) -> bool:
     """Whether a caption is that of a table."""
-    return re.match(r"(?:tab|exhibit|таблица)", text, re.IGNORECASE) is not None
+    return re.match(r"(?:tab|exhibit|таблица|taul|πίνακας|表|표|جدول|טבלה)", text, re.IGNORECASE) is not None
 
 
 def _style_breaks(paragraph: Paragraph, before: Row, row: Row, right: float) -> bool:
