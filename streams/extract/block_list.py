@@ -6,7 +6,7 @@ from streams.records import Block, BlockKind, BlockSource, Link
 
 
 class BlockList:
-    """What readers of DOCX, RTF and sheets have in common."""
+    """What readers of DOCX, PPTX, OpenDocument, RTF and sheets have in common."""
 
     def __init__(self) -> None:
         self.blocks: list[Block] = []
@@ -21,6 +21,8 @@ class BlockList:
         links: list[Link] | None = None,
         table: int | None = None,
         hidden: bool = False,
+        page: int | None = None,
+        bbox: tuple[float, float, float, float] | None = None,
     ) -> int:
         """Its index."""
         self.blocks.append(
@@ -33,6 +35,8 @@ class BlockList:
                 links=links or [],
                 table=table,
                 hidden=hidden,
+                page=page,
+                bbox=bbox,
             )
         )
         return len(self.blocks) - 1

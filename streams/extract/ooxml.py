@@ -47,6 +47,12 @@ NAMESPACES: dict[str, tuple[str, ...]] = {
     "pic": (_OFFICE + "drawingml/2006/picture", _STRICT + "drawingml/picture"),
     "c": (_OFFICE + "drawingml/2006/chart", _STRICT + "drawingml/chart"),
     "dgm": (_OFFICE + "drawingml/2006/diagram", _STRICT + "drawingml/diagram"),
+    "p": (_OFFICE + "presentationml/2006/main", _STRICT + "presentationml/main"),
+    "p14": (_MS + "powerpoint/2010/main",),
+    "p188": (_MS + "powerpoint/2018/8/main",),
+    "a14": (_MS + "drawing/2010/main",),
+    "adec": (_MS + "drawing/2017/decorative",),
+    "cx": (_MS + "drawing/2014/chartex",),
     "mc": (_OFFICE + "markup-compatibility/2006",),
     "wps": (_MS + "word/2010/wordprocessingShape",),
     "v": ("urn:schemas-microsoft-com:vml",),
@@ -60,7 +66,9 @@ NAMESPACES: dict[str, tuple[str, ...]] = {
 """Prefix -> namespaces, the transitional one first, then the strict one (ISO/IEC 29500-1)."""
 
 _PREFIXES = {uri: prefix for prefix, uris in NAMESPACES.items() for uri in uris}
-_UNDERSTOOD = frozenset({"wps", "wpg", "wpc", "wpi", "wp14", "w14", "w15", "w16", "w16se", "w16cid", "a14", "v"})
+_UNDERSTOOD = frozenset(
+    {"wps", "wpg", "wpc", "wpi", "wp14", "w14", "w15", "w16", "w16se", "w16cid", "a14", "v", "p14", "p15"}
+) | {f"cx{number}" for number in range(1, 9)}
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _END_OF_DIRECTORY = b"PK\x05\x06"
 _OFF = frozenset({"0", "false", "off"})
