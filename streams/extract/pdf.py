@@ -13,7 +13,8 @@ from streams.extract.outcome import Draft, Request
 from streams.extract.pdf_blocks import Item
 from streams.extract.pdf_lines import Frame, PageLines
 from streams.extract.pdf_pages import Work, read_pages
-from streams.extract.tools.mupdf import VERSION, Field, Note, open_pdf
+from streams.extract.tools.mupdf import VERSION, open_pdf
+from streams.extract.tools.mupdf_marks import Marks
 from streams.records import Block, BlockKind, BlockSource, Dropped, Method, Page, Table
 
 __all__ = ["VERSION", "extract"]
@@ -112,7 +113,7 @@ def _items(
                 elif (index, item.table) in first_parts:
                     item.table = first_parts[index, item.table]
                     items.append(item)
-        items += _page_extras(page.number, work.fields[index], work.notes[index])
+        items += _page_extras(page.number, work.marks[index])
         items += [item for item in heads if item.kind is not BlockKind.PAGE_HEADER]
     items = pdf_blocks.join_over_breaks(items, style, work.compounds.__contains__)
     pdf_blocks.find_title(items, style)
@@ -130,7 +131,7 @@ def _furniture_items(page: PageLines, kinds: dict[int, BlockKind]) -> list[Item]
     ]
 
 
-def _page_extras(number: int, fields: list[Field], notes: list[Note]) -> list[Item]:
+def _page_extras(number: int, marks: Marks) -> list[Item]:
     """Form fields and annotations: their boxes are as displayed already (`frame` -1)."""
     items = [
         Item(
@@ -140,9 +141,9 @@ def _page_extras(number: int, fields: list[Field], notes: list[Note]) -> list[It
             box=field.box,
             frame=-1,
         )
-        for field in fields
+        for field in marks.fields
     ]
-    for note in notes:
+    for note in marks.notes:
         # typed upon the page: its reader sees it there, so it is text and no comment
         kind = BlockKind.PARAGRAPH if note.kind == "FreeText" else BlockKind.COMMENT
         items.append(Item(kind=kind, text=note.text, page=number, box=note.box, frame=-1))

@@ -11,7 +11,8 @@ from streams.extract import pdf_figures, pdf_layout, pdf_tables
 from streams.extract.pdf_grid import RuledTable
 from streams.extract.pdf_lines import PageLines, page_lines
 from streams.extract.pdf_stand_ins import replace
-from streams.extract.tools.mupdf import Field, Note, PageError, PageRead, Pdf
+from streams.extract.tools.mupdf import PageError, PageRead, Pdf
+from streams.extract.tools.mupdf_marks import Marks
 
 _COMPOUND = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)+")
 
@@ -22,8 +23,7 @@ class Work(msgspec.Struct, kw_only=True):
     pages: list[PageLines] = []
     tables: list[list[RuledTable]] = []  # by page
     figures: list[list[str]] = []
-    notes: list[list[Note]] = []
-    fields: list[list[Field]] = []
+    marks: list[Marks] = []
     rotations: list[int] = []
     attachments: int = 0
     warnings: list[str] = []
@@ -44,8 +44,7 @@ def read_pages(pdf: Pdf) -> Work:
         except PageError:
             work.warn("page_failed")
             page = PageRead(
-                width=0, height=0, rotation=0, lines=[], vectors=[], images=[], shades=[], clipped=0, notes=[],
-                fields=[], attachments=0,
+                width=0, height=0, rotation=0, lines=[], vectors=[], images=[], shades=[], clipped=0, marks=Marks(),
             )  # fmt: skip
         lines = page_lines(page, number)
         tables = pdf_tables.page_tables(pdf, page, lines, work.warn)
@@ -60,10 +59,11 @@ def read_pages(pdf: Pdf) -> Work:
         work.pages.append(lines)
         work.tables.append(tables)
         work.figures.append(figures)
-        work.notes.append(page.notes)
-        work.fields.append(page.fields)
+        work.marks.append(page.marks)
         work.rotations.append(page.rotation)
-        work.attachments += page.attachments
+        work.attachments += page.marks.attachments
+        work.dropped["hidden_annotation"] += page.marks.hidden
+        work.dropped["annotation_beyond_limit"] += page.marks.more
     return work
 
 

@@ -15,6 +15,7 @@ import pymupdf
 from streams.errors import DocumentError
 from streams.extract.tools import mupdf_layout, mupdf_trees
 from streams.extract.tools.mupdf_faults import FAULTS
+from streams.extract.tools.mupdf_marks import Marks, read_marks
 
 VERSION: str = str(pymupdf.VersionBind)
 
@@ -28,6 +29,7 @@ _LONG_CONTENT = 4 * 1024 * 1024
 _EOF_WINDOW = 2048  # Acrobat looks for %%EOF in the last 1,024 bytes (ISO 32000-1, implementation note 18); be generous
 _ITALIC, _MONO, _BOLD = 1 << 1, 1 << 3, 1 << 4
 _SUPERSCRIPT = 1 << 0
+_SYMBOLS = re.compile("symbol|dingbat|wingding|webding|marlett|icon|awesome", re.IGNORECASE)
 
 T = TypeVar("T")
 
@@ -76,23 +78,6 @@ class Word(NamedTuple):
     text: str
 
 
-class Note(NamedTuple):
-    """An annotation with text."""
-
-    kind: str
-    text: str
-    author: str
-    box: Box
-
-
-class Field(NamedTuple):
-    """A form field with a value."""
-
-    name: str
-    value: str
-    box: Box
-
-
 class PageRead(msgspec.Struct, frozen=True, kw_only=True):
     """All that one page holds."""
 
@@ -104,9 +89,7 @@ class PageRead(msgspec.Struct, frozen=True, kw_only=True):
     images: list[Box]
     shades: list[Box]  # colour gradients
     clipped: int  # characters that a clipping path hides
-    notes: list[Note]
-    fields: list[Field]
-    attachments: int
+    marks: Marks
 
 
 def silence() -> None:
@@ -133,6 +116,8 @@ class Pdf:
         self._path = path
         self.repaired = bool(document.is_repaired)
         self._words: tuple[int, Any] | None = None
+        self._other_words: tuple[int, list[Word]] | None = None
+        self._numbers: dict[int, int] | None = None
         self.page_count = self._count()
 
     def _count(self) -> int:
@@ -226,7 +211,6 @@ class Pdf:
             for block in blocks
             if block["type"] == 3 and block.get("alpha", 255)
         ]
-        notes, fields, attachments = _annotations(page, place)
         return PageRead(
             width=float(page.rect.width),
             height=float(page.rect.height),
@@ -236,21 +220,70 @@ class Pdf:
             images=[box for size, box in painted if size > 0],
             shades=[box for size, box in painted if size == 0],
             clipped=max(0, clipped),
-            notes=notes,
-            fields=fields,
-            attachments=attachments,
+            marks=read_marks(page, _shown_place(page), self._page_number),
         )
 
     def words(self, number: int) -> list[Word]:
         """Visible words of page `number`, in the order of its lines."""
+        if self._other_words is not None and self._other_words[0] == number:
+            return self._other_words[1]
         try:
-            page = self._words[1] if self._words and self._words[0] == number else self._document.load_page(number - 1)
+            page = self._page(number)
             place = _Placement(page.rotation_matrix if int(page.rotation) % 360 else None)
             flags = pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_CLIP
             found = page.get_textpage(clip=pymupdf.INFINITE_RECT(), flags=flags).extractWORDS()
             return [Word(place.box(word[:4]), str(word[4])) for word in found]
         except FAULTS as error:
             raise PageError(f"page {number}: {error}") from error
+
+    def replace_words(self, number: int, words: list[Word]) -> None:
+        """From now on until another page's are replaced, these are the words of page `number`."""
+        self._other_words = number, words
+
+    def page_alone(self, number: int) -> bytes:
+        """A PDF of page `number` alone, without protection and marks, for other readers.
+
+        Raises PageError when there is none, or when its streams inflate to more than a page of text may need.
+        """
+        try:
+            return mupdf_trees.page_alone(self._document, number)
+        except FAULTS as error:
+            raise PageError(f"page {number}: {str(error).strip() or type(error).__name__}") from error
+
+    def shown_place(self, number: int) -> Callable[[Box], Box]:
+        """From user space to page `number` as displayed."""
+        try:
+            return _shown_place(self._page(number))
+        except FAULTS as error:
+            raise PageError(f"page {number}: {error}") from error
+
+    def unmapped_fonts(self, number: int) -> frozenset[str]:
+        """Names of the fonts of page `number` whose codes nothing in the file explains, without subset prefixes.
+
+        They are TrueType fonts with symbols of their own (ISO 32000-1, 9.6.6.4) that have neither an encoding nor a
+        ToUnicode map. Codes of such a font are often letters all the same, and often not.
+        """
+        try:
+            fonts = self._document.get_page_fonts(number - 1)
+        except FAULTS:
+            return frozenset()
+        found = set()
+        for xref, file_type, kind, name, _, encoding, *_ in fonts:
+            if kind != "TrueType" or encoding or file_type == "n/a" or self._entry(xref, "ToUnicode")[0] != "null":
+                continue
+            flags = self._entry(xref, "FontDescriptor/Flags")[1]
+            if flags.isdigit() and int(flags) & 4 and not _SYMBOLS.search(name):
+                found.add(str(name).partition("+")[2] or str(name))
+        return frozenset(found)
+
+    def _page(self, number: int) -> Any:
+        return self._words[1] if self._words and self._words[0] == number else self._document.load_page(number - 1)
+
+    def _page_number(self, xref: int) -> int | None:
+        """The number of the page that this object is."""
+        if self._numbers is None:
+            self._numbers = {int(self._document.page_xref(index)): index + 1 for index in range(self.page_count)}
+        return self._numbers.get(xref)
 
     def laid_tables(self, number: int, turn: int) -> list[mupdf_layout.LaidTable]:
         """Tables of page `number` as the layout model sees them, with the page turned back by `turn` degrees.
@@ -344,31 +377,17 @@ def _length(textpage: Any) -> int:
     return len(textpage.extractTEXT().replace("\n", ""))
 
 
-def _annotations(page: Any, place: _Placement) -> tuple[list[Note], list[Field], int]:
-    kinds = page.annot_xrefs()
-    if not kinds:
-        return [], [], 0
-    notes: list[Note] = []
-    fields: list[Field] = []
-    attachments = 0
-    for annotation in page.annots():
-        kind = str(annotation.type[1])
-        information = annotation.info
-        attachments += kind == "FileAttachment"
-        text = str(information.get("content") or "").strip()
-        if text and kind != "Popup":
-            notes.append(Note(kind, text, str(information.get("title") or ""), place.box(annotation.rect)))
-    for widget in page.widgets():
-        value = widget.field_value
-        kind = widget.field_type_string
-        if kind in ("Button", "PushButton", "Signature") or value in (None, "", False, "Off"):
-            continue
-        # the label is what a reader is told; of a name like "form.page[0].city[0]" the last part says most
-        name = str(widget.field_label or "").strip() or str(widget.field_name or "").split(".")[-1].split("[")[0]
-        shown = "\n".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
-        if shown.strip():
-            fields.append(Field(name, shown.strip(), place.box(widget.rect)))
-    return notes, fields, attachments
+def _shown_place(page: Any) -> Callable[[Box], Box]:
+    """From user space (ISO 32000-1, 8.3.2.3) to the page as displayed."""
+    mupdf = pymupdf.mupdf
+    matrix = mupdf.FzMatrix()
+    mupdf.pdf_page_transform(mupdf.pdf_page_from_fz_page(page.this), mupdf.FzRect(mupdf.FzRect.Fixed_UNIT), matrix)
+
+    def place(box: Box) -> Box:
+        shown = mupdf.fz_transform_rect(mupdf.FzRect(*box), matrix)
+        return float(shown.x0), float(shown.y0), float(shown.x1), float(shown.y1)
+
+    return place
 
 
 @contextmanager
