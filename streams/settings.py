@@ -125,6 +125,9 @@ class SourceSettings(Section):
     held_update: Literal["serve_stale", "withdraw"] = Field(
         default="serve_stale", description="what consumers see while a newer version is held"
     )
+    decide_within_s: float | None = Field(
+        default=None, gt=0, description="seconds in quarantine after which a document is overdue; unset: none is"
+    )
     slo_s: float | None = Field(
         default=None, gt=0, description="freshness promise: seconds from a document's ingestion to its canon"
     )

@@ -10,7 +10,7 @@ from streams.errors import CanonryError
 from streams.extract.registry import EXTRACTORS, named
 from streams.ledger.conflicts import verdict
 from streams.ledger.facts import replaced
-from streams.ledger.judgement import VERDICTS, digest, judgements, said
+from streams.ledger.judgement import VERDICTS, digest, judgements, said, verdict_of_a_person
 from streams.ledger.timeline import lives_of, version_at
 from streams.records import Decided, Decision, DecisionKind, Erasure, Operation, Outcome, SourceState, Status, Version
 
@@ -38,27 +38,30 @@ def decide(state: SourceState, event: Decision, now: datetime) -> SourceState:
         carried_out_at=now,
         seen=state.high_water,
     )
-    if target is not None and any(_same_decision(made, known) for known in target.decisions):
+    if target is not None and any(same_decision(made, known) for known in target.decisions):
         return state  # carried out already
     claim = target is not None and event.kind in VERDICTS and _is_claim(state, target, event.kind)
     if target is None or (state.current != event.sequence and not claim):
         why = "the document was deleted." if state.status is Status.DELETED else "there is a newer one or none."
         raise DecisionRefused(f"{event.source_id}: version {event.sequence.offset} is not the current one: {why}")
+    if not claim and event.kind is verdict_of_a_person(target):
+        return state  # decided so already, by another decision
     if claim:
         pass  # it is about the conflict, whatever the screen says of the text
     elif event.kind in VERDICTS:
         made = _verdict(state, target, made)
     elif event.kind is DecisionKind.RE_EXTRACT:
         _require_extractable(state, target, event)
+    elif event.kind is DecisionKind.RECOGNIZE:
+        _require_extractable(state, target, event)
+        _require_recognisable(state, target)
     else:
-        raise DecisionRefused(
-            f"{event.source_id}: the decision {event.kind.value!r} can't be carried out: no stage does it yet.",
-            remedy="Extract it again with another tool, accept it as it is, or skip it.",
-        )
+        raise DecisionRefused(f"{event.source_id}: this program does not know the decision {event.kind.value!r}.")
     return replaced(state, msgspec.structs.replace(target, decisions=[*target.decisions, made][-KEEP_DECISIONS:]))
 
 
-def _same_decision(one: Decided, other: Decided) -> bool:
+def same_decision(one: Decided, other: Decided) -> bool:
+    """Whether two are one, whatever has become of it since."""
     return (one.kind, one.tool, one.actor, one.reason, one.decided_at) == (
         other.kind,
         other.tool,
@@ -105,6 +108,27 @@ def _require_extractable(state: SourceState, target: Version, event: Decision) -
         tools = ", ".join(spec.name for spec in EXTRACTORS)
         raise DecisionRefused(
             f"{state.source_id}: no extractor is called {event.tool!r}.", remedy=f"Take one of {tools}."
+        )
+
+
+def can_be_recognised(media_type: str) -> bool:
+    """Whether documents of this format have pages that can be looked at as pictures."""
+    return media_type == "application/pdf" or media_type.startswith("image/")
+
+
+def _require_recognisable(state: SourceState, target: Version) -> None:
+    """Whether the pages of a version can be recognised. Raises DecisionRefused."""
+    assert target.detection is not None
+    media_type = target.detection.media_type
+    if not can_be_recognised(media_type):
+        raise DecisionRefused(
+            f"{state.source_id}: {media_type} has no pages that could be recognised.",
+            remedy="Extract it again with another tool, accept it as it is, or skip it.",
+        )
+    if not target.canons:
+        raise DecisionRefused(
+            f"{state.source_id}: no extractor could open it, and recognition needs the pages that one has found.",
+            remedy="Extract it again with another tool, or skip it.",
         )
 
 

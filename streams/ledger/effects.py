@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
 from streams.ledger import children
+from streams.ledger.decisions import same_decision
 from streams.ledger.erasure import last_version, proofs
+from streams.ledger.judgement import said
 from streams.ledger.timeline import lives_of, version_at
 from streams.records import (
     Change,
     ChangeEvent,
+    Content,
+    Decided,
     DecisionKind,
     Decoded,
     Deletion,
     DocumentRef,
+    Method,
     Operation,
     Outcome,
+    RecognitionRequest,
     SourceState,
+    Version,
 )
+
+NEEDS_RECOGNITION = "needs_recognition"
 
 
 class Effects(msgspec.Struct, kw_only=True):
@@ -31,6 +41,7 @@ class Effects(msgspec.Struct, kw_only=True):
     release: bool = False  # quarantine gets a null
     deletions: list[Deletion] = []
     extract: list[Decoded] = []  # to be extracted once more
+    recognize: list[RecognitionRequest] = []  # pages to be recognised; the languages are the stage's to say
     children: list[ChangeEvent] = []  # what the children have to be told
 
     def __bool__(self) -> bool:
@@ -39,7 +50,7 @@ class Effects(msgspec.Struct, kw_only=True):
             or self.withdraw
             or self.hold
             or self.release
-            or bool(self.deletions or self.extract or self.children)
+            or bool(self.deletions or self.extract or self.recognize or self.children)
         )
 
 
@@ -92,32 +103,65 @@ def difference(before: SourceState, after: SourceState) -> Effects:
     ]
     effects.deletions += proofs(before, after)
     effects.extract = _extractions(before, after)
+    effects.recognize = _recognitions(before, after)
     effects.children = children.events(before, after)
     return effects
 
 
 def _extractions(before: SourceState, after: SourceState) -> list[Decoded]:
     """What newly made decisions send to an extractor again, as decode would."""
-    found = []
-    for version in after.versions:
-        asked = [made for made in version.decisions if made.kind is DecisionKind.RE_EXTRACT]
-        if not asked or version.content is None:
-            continue
-        known = version_at(before, version.sequence)
-        document = DocumentRef(
-            source_id=after.source_id, sequence=version.sequence, content=version.content, manifest=version.manifest
+    return [
+        Decoded(
+            document=_document(after, version, content),
+            detection=version.detection,
+            tool=made.tool,
+            children=[child for child in version.children if not child.gone],
         )
-        found += [
-            Decoded(
-                document=document,
+        for version, content, made in _new_decisions(before, after, DecisionKind.RE_EXTRACT)
+    ]
+
+
+def _recognitions(before: SourceState, after: SourceState) -> list[RecognitionRequest]:
+    """What newly made decisions send to recognition.
+
+    Where pages were found to need it, those; else the text layer is what is doubted, so all pages are read anew.
+    """
+    found = []
+    for version, content, _ in _new_decisions(before, after, DecisionKind.RECOGNIZE):
+        screening = said(version)
+        if version.detection is None or not version.canons:
+            continue
+        native = [canon for canon in version.canons if canon.attempt.method is Method.NATIVE]
+        base = (native or version.canons)[-1]
+        some = native and screening is not None and NEEDS_RECOGNITION in screening.problems
+        count = (version.summary.page_count if version.summary else None) or 0
+        found.append(
+            RecognitionRequest(
+                document=_document(after, version, content),
                 detection=version.detection,
-                tool=made.tool,
+                payload=base.payload,
+                pages=[] if some else list(range(1, count + 1)),
+                attempt=base.attempt,
                 children=[child for child in version.children if not child.gone],
             )
-            for made in asked
-            if known is None or made not in known.decisions
-        ]
+        )
     return found
+
+
+def _new_decisions(
+    before: SourceState, after: SourceState, kind: DecisionKind
+) -> Iterator[tuple[Version, Content, Decided]]:
+    for version in after.versions:
+        known = version_at(before, version.sequence)
+        if version.content is None:
+            continue
+        for made in version.decisions:
+            if made.kind is kind and not any(same_decision(made, old) for old in (known.decisions if known else ())):
+                yield version, version.content, made
+
+
+def _document(state: SourceState, version: Version, content: Content) -> DocumentRef:
+    return DocumentRef(source_id=state.source_id, sequence=version.sequence, content=content, manifest=version.manifest)
 
 
 def _ends_a_life(state: SourceState, change: Change) -> bool:

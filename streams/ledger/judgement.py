@@ -4,21 +4,23 @@ A judgement is what came of one attempt: of one fingerprint, or of none where no
 is kept, by the time of its work, which it carries along. Versions of the same content share them, for the same
 extractor makes the same canon of the same bytes. The newest that is not held counts, so a failed second attempt leaves
 a good canon where it is. So does a screen that fails (`is_verdict`): it has read nothing, so it says nothing against
-what was judged of the same attempt before. What a person decided about findings stands as long as these are what is
-judged. Once a version is erased, no result says anything more of it.
+what was judged of the same attempt before. Where all are held, the best attempt stands: a text before none, fewer
+problems before more, then the newest. What a person decided about findings stands as long as these are what is judged.
+Once a version is erased, no result says anything more of it.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import msgspec
 
 from streams.ledger.children import ATTACHMENTS_NOT_READ
 from streams.ledger.timeline import EARLIEST
 from streams.records import (
+    Attempt,
     CanonVersion,
     Child,
     Decided,
@@ -34,6 +36,11 @@ from streams.records import (
 
 KEEP_JUDGEMENTS = 20
 VERDICTS = (DecisionKind.ACCEPT, DecisionKind.SKIP, DecisionKind.UNDO)
+WORK = (DecisionKind.RE_EXTRACT, DecisionKind.RECOGNIZE)
+"""Decisions that ask for another attempt, and are answered by its result."""
+
+CLOCKS_DIFFER = timedelta(seconds=2)
+"""Work that began so much before its decision, by the clock of another machine, may still be its answer."""
 
 
 def judged(version: Version, event: Screened, now: datetime) -> Version:
@@ -49,6 +56,7 @@ def judged(version: Version, event: Screened, now: datetime) -> Version:
         summary=event.summary,
         timings=event.timings,
         settled_at=now,
+        attempt=event.attempt if event.payload is None else None,
     )
     outdone = result.fingerprint in _outdone([result], known)
     canons: list[CanonVersion] = []
@@ -57,11 +65,25 @@ def judged(version: Version, event: Screened, now: datetime) -> Version:
         made = max((timing.started_at for timing in event.timings), default=version.manifest.ingested_at)
         canons = [CanonVersion(payload=slim, attempt=event.attempt, created_at=made)]
     sound = _sound(version, [result])
-    more = _with(sound, _newest(known, [result]), canons, version.decisions, *_children(version, event))
+    decisions = _answered(version.decisions, result)
+    more = _with(sound, _newest(known, [result]), canons, decisions, *_children(version, event))
     told = outdone or (any(_says_the_same(judgement, result) for judgement in known) and _kept(version, canons))
     if told and (more.fingerprint, more.children) == (version.fingerprint, version.children):
-        return version  # done once more with the same end: not even the time since when it waits is another one
+        # Done once more with the same end: not even the time since when it waits is another one.
+        same = decisions == version.decisions
+        return version if same else msgspec.structs.replace(version, decisions=decisions)
     return more
+
+
+def _answered(decisions: list[Decided], result: Judgement) -> list[Decided]:
+    """The decisions, where those that asked for work before this work began have their answer."""
+    began = _age(result) + CLOCKS_DIFFER
+    return [
+        msgspec.structs.replace(made, answered_at=result.settled_at)
+        if made.kind in WORK and made.answered_at is None and (made.carried_out_at or made.decided_at) <= began
+        else made
+        for made in decisions
+    ]
 
 
 def joined(version: Version, other: Version) -> Version:
@@ -127,6 +149,7 @@ def judgements(version: Version) -> list[Judgement]:
             summary=version.summary,
             timings=version.timings,
             settled_at=(version.found_at if version.overruled else version.settled_at) or EARLIEST,
+            attempt=version.attempt,
         ),
     ]
 
@@ -134,6 +157,31 @@ def judgements(version: Version) -> list[Judgement]:
 def said(version: Version) -> Screening | None:
     """What the screen said of a version, whatever was decided since."""
     return version.found if version.overruled else version.screening
+
+
+def verdict_of_a_person(version: Version) -> DecisionKind | None:
+    """Accept or skip, where such a decision stands about what was found."""
+    known = judgements(version)
+    made = _decided(known[-1], version.decisions) if known else None
+    return made.kind if made is not None else None
+
+
+def held_since(version: Version) -> datetime | None:
+    """Since when a held version is held: another attempt that is held as well is no new beginning."""
+    times = [judgement.settled_at for judgement in judgements(version) if judgement.settled_at != EARLIEST]
+    return min(times, default=version.settled_at)
+
+
+def attempts(version: Version) -> list[Attempt]:
+    """All attempts at a version that are known, each with what was found; the one that counts last."""
+    by_canon = {canon.attempt.fingerprint: canon.attempt for canon in version.canons}
+    found = []
+    for judgement in judgements(version):
+        attempt = judgement.attempt or by_canon.get(judgement.fingerprint)
+        if attempt is not None:
+            screening = judgement.screening
+            found.append(msgspec.structs.replace(attempt, problems=screening.problems, error=screening.error))
+    return found
 
 
 def is_verdict(judgement: Judgement) -> bool:
@@ -243,10 +291,11 @@ def _with(
         return version
     decided = {id(judgement): _decided(judgement, decisions) for judgement in known}
 
-    def rank(judgement: Judgement) -> tuple[bool, datetime, str]:
-        made = decided[id(judgement)]
-        held = judgement.screening.outcome is Outcome.QUARANTINED and made is None
-        return not held, _age(judgement), judgement.fingerprint
+    def rank(judgement: Judgement) -> tuple[bool, bool, int, datetime, str]:
+        screening, made = judgement.screening, decided[id(judgement)]
+        if screening.outcome is not Outcome.QUARANTINED or made is not None:
+            return True, True, 0, _age(judgement), judgement.fingerprint
+        return False, is_verdict(judgement), -len(screening.problems), _age(judgement), judgement.fingerprint
 
     *others, counts = sorted(known, key=rank)
     version = msgspec.structs.replace(
@@ -258,6 +307,7 @@ def _with(
         summary=counts.summary,
         timings=counts.timings,
         settled_at=counts.settled_at if counts.settled_at != EARLIEST else None,
+        attempt=counts.attempt,
         others=sorted(others, key=_age)[-KEEP_JUDGEMENTS:],
         canons=_archived(version.canons, canons, counts),
         overruled=False,

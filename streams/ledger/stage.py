@@ -7,9 +7,12 @@ import hashlib
 import logging
 from datetime import UTC, datetime, timedelta
 
+import msgspec
+
 from streams.blobs import BlobStore
 from streams.errors import BlobCorrupt, BlobNotFound
 from streams.ledger.fence import Watch
+from streams.ledger.judgement import attempts, held_since
 from streams.ledger.links import links
 from streams.ledger.store import StateStore
 from streams.ledger.timeline import version_at
@@ -31,6 +34,7 @@ from streams.records import (
 from streams.records.headers import EventContext
 from streams.runtime.messages import Incoming, Outgoing, Outputs
 from streams.runtime.metrics import Metrics
+from streams.runtime.stages import languages_of
 from streams.settings import Settings, SourceSettings
 
 log = logging.getLogger(__name__)
@@ -168,6 +172,9 @@ class LedgerStage:
         if effects.release:
             out.append(Outgoing("quarantine", event.key, None, name="Quarantined"))
         out += [Outgoing("decoded", event.key, decoded) for decoded in effects.extract]
+        for request in effects.recognize:
+            likely = languages_of(self._settings, request.document.manifest)
+            out.append(Outgoing("recognize", event.key, msgspec.structs.replace(request, languages=likely)))
         out += [Outgoing("raw-arrived", told.source_id, told, partition_by_key=True) for told in effects.children]
         return out
 
@@ -224,14 +231,16 @@ class LedgerStage:
         version = version_at(state, state.current)
         assert version is not None
         screening = version.screening
-        attempt = version.canons[-1].attempt if version.canons else None
+        attempt = version.attempt or (version.canons[-1].attempt if version.canons else None)
+        source = self._settings.sources.get(state.source, UNREGISTERED)
+        since = held_since(version) or now
         return Quarantined(
             source_id=state.source_id,
             sequence=version.sequence,
             source=state.source,
             path=state.path,
             file_name=state.file_name,
-            owner=state.owner,
+            owner=state.owner or source.owner or None,
             readers=state.readers,
             content_hash=version.content.sha256 if version.content else None,
             size=version.content.size if version.content else None,
@@ -242,9 +251,10 @@ class LedgerStage:
             extractor_version=attempt.extractor_version if attempt else None,
             scores=screening.scores if screening else {},
             pages=_pages(event, version),
-            attempts=[canon.attempt for canon in version.canons],
+            attempts=attempts(version),
             payload=version.canons[-1].payload if version.canons else None,
-            held_since=version.settled_at or now,
+            held_since=since,
+            deadline=since + timedelta(seconds=source.decide_within_s) if source.decide_within_s else None,
         )
 
 

@@ -26,6 +26,7 @@ from streams.records import (
     Operation,
     Outcome,
     Payload,
+    RecognitionRequest,
     Screened,
     Screening,
     Sequence,
@@ -170,6 +171,7 @@ class Ledger:
         self.held: Any = None
         self.deletions: list[Deletion] = []
         self.extractions: list[Decoded] = []  # what was sent to an extractor again
+        self.recognitions: list[RecognitionRequest] = []
         self.told: list[ChangeEvent] = []  # what the children were told
         self.visible: list[str] = []  # everything that became visible, in its order
         self._clock = 0
@@ -190,6 +192,7 @@ class Ledger:
                 self.held = None
             self.deletions += effects.deletions
             self.extractions += effects.extract
+            self.recognitions += effects.recognize
             self.told += effects.children
             self.visible += [name for name in ("publish", "withdraw", "hold", "release") if getattr(effects, name)] + [
                 "deletion"

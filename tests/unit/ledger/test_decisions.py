@@ -10,8 +10,10 @@ import msgspec
 import pytest
 
 from streams.extract.registry import EXTRACTORS, plan
+from streams.ledger.judgement import attempts as known_attempts
+from streams.ledger.judgement import held_since
 from streams.ledger.transitions import DecisionRefused
-from streams.records import Decision, DecisionKind, Detection, Outcome, Screened
+from streams.records import CanonSummary, Decision, DecisionKind, Detection, Method, Outcome, Screened, Screening
 from streams.records.codec import decode, encode
 from tests.unit.ledger.make import ID, NOW, Ledger, broken, delete, held_of, result, seq, up, without_times
 
@@ -159,13 +161,15 @@ def test_decisions_that_nobody_can_carry_out_say_what_to_do() -> None:
     ledger.take(first)
     for kind, message in (
         (DecisionKind.RE_EXTRACT, "what its bytes are. Decide again when `canonry doc`"),
-        (DecisionKind.RECOGNIZE, "can't be carried out: no stage does it yet. Extract it again"),
+        (DecisionKind.RECOGNIZE, "what its bytes are. Decide again when `canonry doc`"),
     ):
         with pytest.raises(DecisionRefused, match=message):
             ledger.take(decide(0, kind))
     ledger.take(result(first, Outcome.QUARANTINED))
     with pytest.raises(DecisionRefused, match=f"called 'acrobat'. Take one of {EXTRACTORS[0].name}, "):
         ledger.take(decide(0, DecisionKind.RE_EXTRACT, tool="acrobat"))
+    with pytest.raises(DecisionRefused, match=r"text/plain has no pages that could be recognised\. Extract it again"):
+        ledger.take(decide(0, DecisionKind.RECOGNIZE))
     ledger.take(broken(1))
     with pytest.raises(DecisionRefused, match=r"never delivered the bytes. Have the source read it again"):
         ledger.take(decide(1, DecisionKind.RE_EXTRACT))
@@ -176,3 +180,115 @@ def test_decisions_that_nobody_can_carry_out_say_what_to_do() -> None:
         with pytest.raises(DecisionRefused, match="not the current one"):
             ledger.take(decide(1, kind, minute=5))
     assert ledger.extractions == []
+
+
+def pdf(arrived: Any, *problems: str, pages: int = 3, method: Method = Method.NATIVE, **fields: Any) -> Screened:
+    """A result of a PDF; held for the problems, where there are any."""
+    found = result(arrived, Outcome.QUARANTINED if problems else Outcome.READY, **fields)
+    assert found.attempt is not None
+    return msgspec.structs.replace(
+        found,
+        detection=Detection(media_type="application/pdf", detected_by="magic"),
+        attempt=msgspec.structs.replace(found.attempt, extractor="pdf", method=method),
+        summary=CanonSummary(page_count=pages),
+        screening=msgspec.structs.replace(found.screening, problems=list(problems)),
+    )
+
+
+def unopened(arrived: Any, work: float, *, extractor: str = "1", problem: str = "parser_error") -> Screened:
+    """An attempt that gave no canon, and says whose it was."""
+    whole = pdf(arrived, problem, extractor=extractor, work=work)
+    screening = Screening(outcome=Outcome.QUARANTINED, problems=[problem], error="It can't be opened.")
+    return msgspec.structs.replace(whole, payload=None, summary=None, screening=screening)
+
+
+@pytest.mark.parametrize(
+    ("problem", "pages"), [("needs_recognition", []), ("low_dictionary_rate", [1, 2, 3])], ids=["pictures", "bad text"]
+)
+def test_recognition_reads_the_pages_that_need_it_or_all_where_the_text_layer_is_doubted(
+    problem: str, pages: list[int]
+) -> None:
+    first = up(0, "A")
+    ledger = Ledger()
+    ledger.take(first, pdf(first, problem), decide(0, DecisionKind.RECOGNIZE))
+    (request,) = ledger.recognitions
+    assert (request.pages, request.document.sequence, request.judged) == (pages, seq(0), None)
+    assert request.payload == ledger.version(0).canons[-1].payload
+    ledger.take(decide(0, DecisionKind.RECOGNIZE))
+    assert len(ledger.recognitions) == 1
+    ledger.take(pdf(first, work=WORK, extractor="ocr", method=Method.OCR))
+    assert (ledger.version(0).outcome, len(ledger.recognitions)) == (Outcome.READY, 1)
+
+
+def test_what_no_extractor_could_open_can_not_be_recognised() -> None:
+    first = up(0, "A")
+    ledger = Ledger()
+    ledger.take(first, unopened(first, 1))
+    with pytest.raises(DecisionRefused, match="no extractor could open it"):
+        ledger.take(decide(0, DecisionKind.RECOGNIZE))
+
+
+WORK = 300_000
+"""A minute after all decisions of these tests."""
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
+def test_where_all_attempts_are_held_the_best_one_stands(order: tuple[int, ...]) -> None:
+    first = up(0, "A")
+    attempts = [
+        pdf(first, "low_dictionary_rate", extractor="1", work=1),
+        unopened(first, WORK, extractor="2"),
+        pdf(first, "cid_leak", "low_dictionary_rate", extractor="3", work=WORK + 1),
+        unopened(first, WORK + 2, extractor="4", problem="timeout"),
+    ]
+    ledger = Ledger()
+    ledger.take(first, *(attempts[number] for number in order))
+    version = ledger.version(0)
+    assert version.screening is not None
+    assert (version.fingerprint, version.screening.problems) == ("text-1", ["low_dictionary_rate"])
+    assert version.canons[-1].attempt.fingerprint == "text-1"
+    assert [(a.fingerprint, a.problems) for a in known_attempts(version)] == [
+        ("text-2", ["parser_error"]),
+        ("text-3", ["cid_leak", "low_dictionary_rate"]),
+        ("text-4", ["timeout"]),
+        ("text-1", ["low_dictionary_rate"]),
+    ]
+    ledger.take(pdf(first, "mojibake", extractor="5", work=WORK + 3))
+    assert ledger.version(0).fingerprint == "text-5"  # no worse, and newer
+
+
+def test_another_attempt_that_is_held_is_no_new_beginning_of_the_wait() -> None:
+    first = up(0, "A")
+    ledger = Ledger()
+    ledger.take(first, pdf(first, "mojibake"))
+    since = ledger.version(0).settled_at
+    ledger.take(pdf(first, "mojibake", extractor="2", work=WORK))
+    version = ledger.version(0)
+    assert version.fingerprint == "text-2"
+    assert version.settled_at != since
+    assert held_since(version) == since
+
+
+def test_a_decision_that_asks_for_work_is_answered_by_work_that_began_after_it() -> None:
+    first = up(0, "A")
+    ledger = Ledger()
+    late = pdf(first, "mojibake", extractor="0", work=-1)
+    ledger.take(first, pdf(first, "mojibake"), decide(0, DecisionKind.RE_EXTRACT), late)
+    assert [made.answered_at for made in ledger.version(0).decisions] == [None]
+    same = pdf(first, "mojibake", work=WORK)  # ends as before, and is an answer all the same
+    ledger.take(same)
+    (made,) = ledger.version(0).decisions
+    answered = made.answered_at
+    assert answered is not None
+    ledger.take(same, pdf(first, work=WORK + 1))
+    assert [made.answered_at for made in ledger.version(0).decisions] == [answered]
+    assert len(ledger.extractions) == 1
+
+
+def test_who_decides_the_same_once_more_changes_nothing() -> None:
+    first = up(0, "A")
+    ledger = Ledger()
+    before = ledger.take(first, pdf(first, "mojibake"), decide(0, ACCEPT))
+    assert ledger.take(decide(0, ACCEPT, minute=1)) is before
+    with pytest.raises(DecisionRefused, match="it is ready, not quarantined"):
+        ledger.take(decide(0, SKIP, minute=2))
