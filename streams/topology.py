@@ -31,7 +31,16 @@ STAGES: dict[str, Stage] = {
         Stage(
             "ledger",
             ("raw-arrived", "screened", "decisions"),
-            ("canon-ready", "deleted", "quarantine", "versions", "content-links", "decoded", "raw-arrived"),
+            (
+                "canon-ready",
+                "deleted",
+                "quarantine",
+                "versions",
+                "content-links",
+                "decoded",
+                "raw-arrived",
+                "recognize",
+            ),
             "versions and validity: what consumers may see",
         ),
         Stage("provenance", ("content-links",), ("contents",), "where each content lives, and who may read it there"),

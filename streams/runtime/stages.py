@@ -392,7 +392,7 @@ class ExtractStage(Stage):
     def give_up(self, event: Incoming, error: Exception) -> Outputs:
         decoded = event.record
         assert isinstance(decoded, Decoded)
-        return self._extracted(event, decoded, failure=failure_of(error))
+        return self._extracted(event, decoded, attempt=_failed_attempt(decoded), failure=failure_of(error))
 
     @staticmethod
     def _extracted(
@@ -505,3 +505,17 @@ class ScreenStage(Stage):
 
 def _unknown_format(media_type: str = "an unknown format") -> Failure:
     return Failure(code="unsupported_format", message=f"No extractor reads {media_type}.")
+
+
+def _failed_attempt(decoded: Decoded) -> Attempt | None:
+    """Which extractor gave no canon, so that its next version can be told from the one that failed."""
+    spec = plan(decoded.detection, decoded.tool) if decoded.detection is not None else None
+    if spec is None or decoded.detection is None:
+        return None
+    return Attempt(
+        extractor=spec.name,
+        extractor_version=spec.version,
+        fingerprint=fingerprint(spec, decoded.detection),
+        method=Method.NATIVE,
+        seconds=0.0,
+    )
