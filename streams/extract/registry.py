@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import shutil
 import unicodedata
 from collections.abc import Callable
 from functools import cache
@@ -32,6 +33,7 @@ class ExtractorSpec(msgspec.Struct, frozen=True, kw_only=True):
     function: str  # "module:function", imported when it runs
     media_types: tuple[str, ...]
     libraries: tuple[str, ...] = ()
+    program: str = ""  # of another package, without which it can't run
     options: dict[str, str] = {}
 
 
@@ -154,6 +156,27 @@ EXTRACTORS: tuple[ExtractorSpec, ...] = (
             "application/vnd.ms-word.template.macroEnabled.12",
         ),
         libraries=("lxml",),
+    ),
+    ExtractorSpec(
+        name="pptx",
+        version="1",
+        function="streams.extract.pptx:extract",
+        media_types=(
+            "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+            "application/vnd.openxmlformats-officedocument.presentationml.slide",
+            "application/vnd.openxmlformats-officedocument.presentationml.slideshow",
+            "application/vnd.openxmlformats-officedocument.presentationml.template",
+            "application/vnd.ms-powerpoint.presentation.macroEnabled.12",
+            "application/vnd.ms-powerpoint.slideshow.macroEnabled.12",
+            "application/vnd.ms-powerpoint.template.macroEnabled.12",
+        ),
+        libraries=("lxml",),
+    ),
+    ExtractorSpec(
+        name="doc",
+        version="1",
+        function="streams.extract.doc:extract",
+        media_types=("application/msword",),
     ),
     ExtractorSpec(
         name="xlsx",
@@ -284,6 +307,11 @@ def plan(detection: Detection, tool: str | None = None) -> ExtractorSpec | None:
 def named(name: str) -> ExtractorSpec | None:
     """The extractor of this name, for decisions that ask for a tool."""
     return next((spec for spec in EXTRACTORS if spec.name == name), None)
+
+
+def is_installed(spec: ExtractorSpec) -> bool:
+    """Whether the program is there that the extractor needs."""
+    return not spec.program or shutil.which(spec.program) is not None
 
 
 @cache
