@@ -6,6 +6,8 @@ import re
 
 from selectolax.lexbor import LexborHTMLParser
 
+from streams.extract.html_edges import mark_edges
+from streams.extract.html_main import main_content
 from streams.extract.html_meta import PageMeta, page_meta
 from streams.extract.html_walk import Walk, Walker
 from streams.extract.outcome import Draft, Request
@@ -61,7 +63,7 @@ def extract(request: Request) -> Draft:
     text, warnings, done = source_text(request, "windows-1252")
     if request.detection.media_type == "application/xhtml+xml":
         text = _as_html(text)
-    walk, meta, flattened = parse(text)
+    walk, meta, flattened = parse(text, whole_page=True)
     if flattened:
         warnings.append("deep_nesting")
         walk.dropped["nesting"] += flattened
@@ -83,14 +85,22 @@ def extract(request: Request) -> Draft:
     )
 
 
-def parse(text: str) -> tuple[Walk, PageMeta, int]:
-    """What stands on a page, what it says of itself, and how many tags were too deep to be followed."""
+def parse(text: str, *, whole_page: bool = False) -> tuple[Walk, PageMeta, int]:
+    """What stands on a page, what it says of itself, and how many tags were too deep to be followed.
+
+    Args:
+        whole_page: it is a page of the web, with furniture around its article; else a piece of text in HTML.
+    """
     text, flattened = flatten(text)
     tree = LexborHTMLParser(text)
     root = tree.root
     if root is None:
         return Walk(), PageMeta(), flattened
-    return Walker().run(root), page_meta(tree), flattened
+    main = main_content(root) if whole_page else None
+    walk = Walker(main).run(root)
+    if main is not None:
+        walk.blocks = mark_edges(walk.blocks)
+    return walk, page_meta(tree), flattened
 
 
 def flatten(text: str, most: int = MAX_DEPTH) -> tuple[str, int]:

@@ -22,6 +22,7 @@ from streams.extract.html_dom import (
     numeral,
     table_facts,
 )
+from streams.extract.html_main import MainContent
 from streams.extract.html_tables import MAX_COL_SPAN, MAX_ROW_SPAN, RawCell, RawTable, make_table, span
 from streams.records import Block, BlockKind, BlockSource, Link, Table
 
@@ -44,6 +45,8 @@ class Frame:
     counter: int = 1
     numbering: str = ""  # type of an ordered list; "" for others
     furniture: bool = False
+    caption: bool = False  # all below is about pictures
+    outer: int = 0  # of an article: how many furnitures are open around it
     blocks: list[int] = field(default_factory=list)  # of a figure: its blocks
     table: RawTable | None = None
     cell: RawCell | None = None
@@ -67,7 +70,11 @@ class Walk:
 class Walker:
     """Reads one tree. `run` is all there is to call."""
 
-    def __init__(self) -> None:
+    def __init__(self, main: MainContent | None = None) -> None:
+        """`main`: what of the page is its article; all else is furniture."""
+        self.inside = main.inside if main else frozenset()
+        self.apart = main.apart if main else frozenset()
+        self.captions = main.captions if main else frozenset()
         self.found = Walk()
         self.frames: list[Frame] = []
         self.buffer: list[str] = []
@@ -76,7 +83,8 @@ class Walker:
         self.figures: list[str] = []  # alternative texts of images inside the text that is being read
         self.pre = 0
         self.lists = 0
-        self.furniture = 0
+        self.furniture = 1 if main else 0
+        self.caption = 0
         self.bold = 0
         self.all_bold = True
         self.cells = 0
@@ -149,6 +157,8 @@ class Walker:
             return
         frame = next((f for f in reversed(self.frames) if f.kind is not None), None)
         kind = frame.kind if frame is not None and frame.kind is not None else BlockKind.PARAGRAPH
+        if self.caption and kind in (BlockKind.PARAGRAPH, BlockKind.LIST_ITEM):
+            kind = BlockKind.CAPTION
         level = frame.level if frame is not None else None
         marker = None
         if frame is not None and kind is BlockKind.LIST_ITEM:
@@ -237,9 +247,14 @@ class Walker:
 
     def _open_block(self, node: LexborNode, tag: str, attributes: dict[str, str | None]) -> None:
         frame = Frame(node.mem_id, tag)
-        if is_furniture(tag, attributes, self.frames):
+        if node.mem_id in self.inside:
+            frame.outer, self.furniture = self.furniture, 0
+        elif node.mem_id in self.apart or is_furniture(tag, attributes, self.frames):
             frame.furniture = True
             self.furniture += 1
+        elif node.mem_id in self.captions:
+            frame.caption = True
+            self.caption += 1
         if tag in HEADINGS:
             frame.kind, frame.level = BlockKind.HEADING, HEADINGS[tag]
         elif tag in ("pre", "xmp", "listing", "plaintext"):
@@ -261,7 +276,16 @@ class Walker:
             self._open_table(frame, node)
         elif tag in ("thead", "tbody", "tfoot", "tr", "td", "th", "caption"):
             self._open_table_part(frame, tag, attributes)
-        if frame.kind or frame.furniture or frame.table or frame.cell or frame.level or tag in _CONTEXTS:
+        if (
+            frame.kind
+            or frame.furniture
+            or frame.outer
+            or frame.caption
+            or frame.table
+            or frame.cell
+            or frame.level
+            or tag in _CONTEXTS
+        ):
             self.frames.append(frame)
 
     def _open_item(self, frame: Frame, tag: str, attributes: dict[str, str | None]) -> None:
@@ -373,6 +397,9 @@ class Walker:
     def _close(self, frame: Frame) -> None:
         if frame.furniture:
             self.furniture -= 1
+        if frame.outer:
+            self.furniture = frame.outer
+        self.caption -= frame.caption
         if frame.kind is BlockKind.CODE:
             self.pre -= 1
         if frame.tag in ("ul", "ol", "menu", "dir", "dl"):
