@@ -15,6 +15,7 @@ from PIL import Image
 
 from streams.extract.recognise import languages as by_language
 from streams.extract.recognise.engine import Engine, Orientation, SeenLine, SeenWord
+from streams.extract.recognise.leaders import without_leaders
 from streams.extract.recognise.skew import WORTH_MENDING, is_blank, is_dark, skew
 from streams.extract.tools.pillow import inverted, resized, straightened, turned
 
@@ -38,6 +39,7 @@ _LARGE_TYPE = 30.0  # pixels from descender to ascender: larger type is not read
 _TINY_TYPE = 13.0  # smaller type is read better enlarged, however sure the engine is
 _FEW_PIXELS = 1_000_000  # of a whole page: A4 at 100 dpi
 _SURE_OF_SCRIPT = 1.0
+_SURE_OF_UPRIGHT = 5.0
 _UNREAD_SHARE = 0.12  # of the letters, in paragraphs that could not be read: another script may be theirs
 _UNREAD_LETTERS = 30
 
@@ -141,7 +143,7 @@ class Reader:
             angle = 0.0
         else:
             upright = straightened(upright, -angle)
-        lines = self._engine.read(upright, languages, dpi=dpi)
+        lines = without_leaders(self._engine.read(upright, languages, dpi=dpi))
         return Reading(lines=lines, size=upright.size, factor=factor, turn=turn, skew=angle, languages=tuple(languages))
 
     # --- which way is up -----------------------------------------------------------------------------------------
@@ -167,6 +169,8 @@ class Reader:
             missing = by_language.BY_SCRIPT.get(told.script, (None,))[0]
             if missing is not None and by_language.script_of(missing) in map(by_language.script_of, self._now):
                 missing = None
+        if told is not None and told.turn == 0 and told.confidence >= _SURE_OF_UPRIGHT and not scripts:
+            return first, missing
         order = list(dict.fromkeys(([told.turn] if told else []) + [0, 180, 90, 270]))
         best = self._attempt(small, 0, self._now, small_dpi) if shrink < 1 else first
         chosen = best
