@@ -119,7 +119,7 @@ def _draw(image: Image.Image, page: Page, body: CanonBody, words: list[Word]) ->
 
 def _level(block: Block) -> str:
     """Of a heading or a list item: how deep it stands."""
-    return f" {'h' if block.kind is BlockKind.HEADING else '•'}{block.level}" if block.level else ""
+    return f" {'h' if block.kind is BlockKind.HEADING else 'L'}{block.level}" if block.level else ""
 
 
 def _color(block: Block) -> tuple[int, int, int]:

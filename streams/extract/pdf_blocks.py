@@ -177,6 +177,8 @@ def _is_heading(paragraph: Paragraph, item: Item, style: Style, outline: Mapping
     short = len(paragraph.rows) <= 2
     if ratio >= 1.12:
         return item.bold or ratio >= 1.3 or len(paragraph.rows) == 1
+    if text[0].islower():
+        return False
     bullet = MARKED.match(text) is not None and not text[0].isdigit()
     if item.bold and not style.bold and ratio >= 0.95:
         return short and not bullet

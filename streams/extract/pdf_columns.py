@@ -28,7 +28,7 @@ def regions(lines: list[Line], depth: int = 0) -> list[list[Line]]:
     An XY-cut driven by evidence: a gutter is where lines stand side by side again and again, and lines that cross it
     cut the page into bands, so that neither a title nor aligned paragraph gaps interleave the columns.
     """
-    split = _gutter(lines) if depth < _DEEPEST else None
+    split = (_gutter(lines) or _margin(lines)) if depth < _DEEPEST else None
     if split is None:
         return [lines] if lines else []
     gutter, loose = split
@@ -57,12 +57,37 @@ def _shares_row(line: Line, others: list[Line]) -> bool:
 def _sides(band: list[Line], gutter: float, depth: int) -> list[list[Line]]:
     if not band:
         return []
+    head = _centred_head(band, gutter)
+    if head:
+        gone = {id(line) for line in head}
+        rest = [line for line in band if id(line) not in gone]
+        return regions(head, depth + 1) + _sides(rest, gutter, depth)
     left = [line for line in band if line.u0 + line.u1 < 2 * gutter]
     right = [line for line in band if line.u0 + line.u1 >= 2 * gutter]
     if not left or not right:
         return regions(left or right, depth + 1)
     sides = (right, left) if is_right_to_left("".join(line.text for line in band)) else (left, right)
     return [region for side in sides for region in regions(side, depth + 1)]
+
+
+def _centred_head(band: list[Line], gutter: float) -> list[Line]:
+    """Lines above a white row that stand in both columns and fill neither, as the authors of a paper do."""
+    lines = sorted(band, key=lambda line: line.v0)
+    left = [line for line in lines if line.u1 <= gutter]
+    right = [line for line in lines if line.u0 >= gutter]
+    if len(left) < 2 * _SIDE_BY_SIDE or len(right) < 2 * _SIDE_BY_SIDE:
+        return []
+    edges = [(median(line.u0 for line in side), median(line.u1 for line in side)) for side in (left, right)]
+    foot = lines[0].v1
+    for index, line in enumerate(lines):
+        if line.v0 - foot > 1.2 * line.size:
+            head = lines[:index]
+            return head if head and any(item.u0 > gutter for item in head) else []
+        u0, u1 = edges[line.u0 >= gutter]
+        if line.u1 - line.u0 > 0.8 * (u1 - u0) or line.u0 < u0 + line.size:
+            return []
+        foot = max(foot, line.v1)
+    return []
 
 
 def _gutter(lines: list[Line]) -> tuple[float, set[int]] | None:
@@ -100,17 +125,55 @@ def _gutter(lines: list[Line]) -> tuple[float, set[int]] | None:
     return answer
 
 
+def _margin(lines: list[Line]) -> tuple[float, set[int]] | None:
+    """The white between the text and its side notes: nothing crosses it, and the two sides have rows of their own."""
+    texts = [line for line in lines if not line.solid and len(line.text) > 1]
+    if not 2 * _SIDE_BY_SIDE <= len(texts) <= _MOST_LINES:
+        return None
+    size = median(line.size for line in texts)
+    gaps: list[tuple[float, float]] = []  # width, middle
+    reach = -1e9
+    for line in sorted(lines, key=lambda item: item.u0):
+        if line.u0 - reach > size and reach > -1e9:
+            gaps.append((line.u0 - reach, (line.u0 + reach) / 2))
+        reach = max(reach, line.u1)
+    for _, middle in sorted(gaps, reverse=True)[:4]:
+        left = [line for line in texts if line.u1 < middle]
+        right = [line for line in texts if line.u0 > middle]
+        if min(len(left), len(right)) < _SIDE_BY_SIDE or not (_is_column(left) and _is_column(right)):
+            continue
+        few, many = sorted((left, right), key=len)
+        bases = [line.base for line in many]
+        shared = sum(any(abs(line.base - base) < 0.15 * line.size for base in bases) for line in few)
+        if shared * 2 < len(few):
+            return middle, set()
+    return None
+
+
 def _with_short_ends(
     cells: list[tuple[Line, Line]], texts: list[Line], edge: float, top: float, foot: float
 ) -> tuple[float, float]:
-    """Top and foot of two columns with the rows next to them in which only one side goes on, as beside a heading."""
+    """Top and foot of two columns with the rows next to them that are theirs: a heading beside text or a heading."""
+    within = [(a, b) for a, b in cells if a.v1 > top and a.v0 < foot]
+    sides = min(a.u0 for a, _ in within), min(b.u0 for _, b in within)
     for a, b in sorted(cells, key=lambda pair: -pair[0].v0):
-        if a.v1 <= top and any(_goes_on(line, texts, edge, below=True) for line in (a, b)):
+        if a.v1 <= top and (
+            _begins_both((a, b), sides, top - a.v1) or any(_goes_on(line, texts, edge, below=True) for line in (a, b))
+        ):
             top = min(a.v0, b.v0)
     for a, b in sorted(cells, key=lambda pair: pair[0].v0):
-        if a.v0 >= foot and any(_goes_on(line, texts, edge, below=False) for line in (a, b)):
+        if a.v0 >= foot and (
+            _begins_both((a, b), sides, a.v0 - foot) or any(_goes_on(line, texts, edge, below=False) for line in (a, b))
+        ):
             foot = max(a.v1, b.v1)
     return top, foot
+
+
+def _begins_both(pair: tuple[Line, Line], sides: tuple[float, float], gap: float) -> bool:
+    """Whether both lines of a row near by begin where their columns do. A row of a table rarely fits both."""
+    return gap < 2.0 * max(line.size for line in pair) and all(
+        abs(line.u0 - left) < 1.0 for line, left in zip(pair, sides, strict=True)
+    )
 
 
 def _goes_on(line: Line, texts: list[Line], edge: float, *, below: bool) -> bool:

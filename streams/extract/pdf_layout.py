@@ -214,7 +214,7 @@ def _breaks(paragraph: Paragraph, before: Row, row: Row, leadings: dict[int, flo
         return True
     if row.tabular or before.tabular:
         return not (row.tabular and before.tabular)
-    if row.lead or _begins_item(row, paragraph) or is_caption(row.text) or row.text[0] in RAISED:
+    if row.lead or _begins_item(row, before, paragraph, right) or is_caption(row.text) or row.text[0] in RAISED:
         return True
     if ENTRY.match(before.text) or (_counts_on(paragraph.first, row) and not row.mono):
         return True
@@ -227,13 +227,17 @@ def _counts_on(first: Row, row: Row) -> bool:
     return bool(a and b) and abs(first.u0 - row.u0) < 2 and int(b[1]) == int(a[1]) + 1  # type: ignore[index]
 
 
-def _begins_item(row: Row, paragraph: Paragraph) -> bool:
+def _begins_item(row: Row, before: Row, paragraph: Paragraph, right: float) -> bool:
     if not MARKED.match(row.text):
         return False
-    # a hanging line may begin with "5. " or "- " by chance: an item does not stand deeper than the text above it
+    # a line may begin with "5. " or "[3] " or "- " by chance: where the text above goes on to the edge without an end,
+    # or for a dash, an item does not stand where that text's lines begin
     first = paragraph.first
     hanging = paragraph.rows[1].u0 if len(paragraph.rows) > 1 else first.u0
-    return not (row.text[0] in "-–—o" and abs(row.u0 - hanging) < 0.5 and not MARKED.match(first.text))
+    if abs(row.u0 - hanging) >= 0.5 or MARKED.match(first.text) or first.lead:
+        return True
+    runs_on = right - before.u1 < 0.05 * (right - paragraph.column[0]) and not before.text.endswith(_SENTENCE_END)
+    return not (row.text[0] in "-–—o" or runs_on)
 
 
 def is_caption(text: str) -> bool:

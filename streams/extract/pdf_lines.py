@@ -23,6 +23,8 @@ _LIGATURES = {
     "\ufb05": "st",
     "\ufb06": "st",
 }
+_SUPERSCRIPTS = str.maketrans("0123456789+-−–()", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻⁽⁾")
+_RAISED_FIGURES = re.compile(r"\s*[+\-−–(]{0,2}\d{1,3}\)?\s*")
 _SPACES = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\t]")
 _NOTHING = re.compile("[\x00-\x08\x0b-\x1f\x7f\u200b\u2060\ufeff]")
 _COMBINING = {"¨": "\u0308", "´": "\u0301", "ˆ": "\u0302", "˜": "\u0303", "ˇ": "\u030c", "˚": "\u030a"}
@@ -260,30 +262,32 @@ def _line(spans: list[Span], frame: Frame, ocr: bool) -> Line | None:
         mono += count if span.mono else 0
     size = max(0.5, max(weights.items(), key=lambda item: (item[1], item[0]))[0])  # a broken font may say 0
     whole = spans if len(weights) == 1 else [span for span in spans if round(span.size, 1) >= size * 0.8] or spans
-    lead = _lead(spans, size)
+    base = frame.baseline(*whole[0].origin)
+    lead = _lead(spans, size, base, frame)
     raised: list[str] = []
     parts: list[str] = []
     for index, span in enumerate(spans):
         if index == 0 and lead:
             continue
-        if span.superscript and span.size < size * 0.95:
-            mark = span.text.strip()
+        part = span.text
+        if len(part) <= 4 and _is_raised(span, size, base, frame):
+            mark = part.strip()
             if len(mark) <= 3 and (mark.isdigit() or mark in _MARKS):
                 raised.append(mark)
-        parts.append(span.text)
+            part = superscript(part)
+        parts.append(part)
     text = clean("".join(parts)).strip()
     if not text and not lead:
         return None
     boxes = [frame.inside(span.box) for span in spans]
     tall = boxes if len(whole) == len(spans) else [frame.inside(span.box) for span in whole]
-    first = whole[0]
     return Line(
         text=text,
         u0=min(box[0] for box in boxes),
         v0=min(box[1] for box in tall),
         u1=max(box[2] for box in boxes),
         v1=max(box[3] for box in tall),
-        base=frame.baseline(*first.origin),
+        base=base,
         size=size,
         bold=bold >= total * 0.9,
         italic=italic >= total * 0.9,
@@ -297,7 +301,17 @@ def _line(spans: list[Span], frame: Frame, ocr: bool) -> Line | None:
 _MARKS = frozenset({"*", "**", "†", "‡", "§", "¶", "∗"})
 
 
-def _lead(spans: list[Span], size: float) -> str:
+def _is_raised(span: Span, size: float, base: float, frame: Frame) -> bool:
+    """Whether a span is small and stands above the baseline. MuPDF's own flag misses it at the start of a line."""
+    return span.size < size * 0.9 and frame.baseline(*span.origin) < base - 0.15 * size
+
+
+def superscript(text: str) -> str:
+    """Raised figures and signs as the characters that say so: "10" and a raised "2" must not become 102."""
+    return text.translate(_SUPERSCRIPTS) if _RAISED_FIGURES.fullmatch(text) else text
+
+
+def _lead(spans: list[Span], size: float, base: float, frame: Frame) -> str:
     """A glyph of another font or size that stands before the text: a bullet that no one can name, or a raised mark."""
     first = spans[0]
     mark = first.text.strip()
@@ -305,7 +319,7 @@ def _lead(spans: list[Span], size: float) -> str:
         return ""
     if set(mark) == {"\ufffd"} and (first.font != spans[1].font or first.size < spans[1].size * 0.9):
         return mark[:1]
-    if first.superscript and first.size < size * 0.95 and (mark.isdigit() or mark in _MARKS or len(mark) == 1):
+    if _is_raised(first, size, base, frame) and (mark.isdigit() or mark in _MARKS or len(mark) == 1):
         return mark
     return ""
 
