@@ -97,6 +97,8 @@ class RecognitionSettings(Section):
     )
     languages: list[str] = Field(default_factory=list, description="ISO 639-1, likely ones, the best first")
     page_timeout_s: float = Field(default=90, gt=0, description="seconds for one page")
+    pages_per_minute: float = Field(default=0, ge=0, description="that one worker reads at most; 0: no limit")
+    paused: bool = Field(default=False, description="true: what waits for recognition waits on; nothing is lost")
     max_pixels: int = Field(default=40_000_000, ge=1_000_000, description="of one page; larger ones are scaled down")
 
 
