@@ -2,6 +2,7 @@
 
 connectors -> raw-arrived -> decode -> decoded -> extract -> extracted -> screen -> screened -> ledger
 decode -> raw-arrived: members of containers; screen -> recognize -> extracted: pages that are pictures
+screen -> decoded: another extractor's turn
 ledger (reads raw-arrived and decisions, too) -> canon-ready, deleted, quarantine, versions -> consumers
 ledger -> content-links -> provenance -> contents -> consumers
 """
@@ -26,7 +27,9 @@ STAGES: dict[str, Stage] = {
     for stage in (
         Stage("decode", ("raw-arrived",), ("decoded", "raw-arrived"), "format, encoding, and members of containers"),
         Stage("extract", ("decoded",), ("extracted",), "the canon: blocks, tables, geometry, confidence"),
-        Stage("screen", ("extracted",), ("screened", "recognize"), "legibility and quality, and the verdict"),
+        Stage(
+            "screen", ("extracted",), ("screened", "recognize", "decoded"), "legibility and quality, and the verdict"
+        ),
         Stage("recognize", ("recognize",), ("extracted", "recognize"), "the text of pages that are pictures"),
         Stage(
             "ledger",

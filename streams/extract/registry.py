@@ -103,6 +103,9 @@ XML_TYPES = (
 )
 """XML without an extractor of its own."""
 
+PDF_LIBRARIES = ("pymupdf", "pypdfium2", "pdfminer.six", "wordfreq")
+"""Readers of the text of a PDF, and the word lists that tell whether it is text."""
+
 EXTRACTORS: tuple[ExtractorSpec, ...] = (
     ExtractorSpec(
         name="text",
@@ -129,7 +132,21 @@ EXTRACTORS: tuple[ExtractorSpec, ...] = (
         version="1",
         function="streams.extract.pdf:extract",
         media_types=("application/pdf",),
-        libraries=("pymupdf",),
+        libraries=PDF_LIBRARIES,
+    ),
+    ExtractorSpec(
+        name="pdf_pdfium",  # for decisions that name it
+        version="1",
+        function="streams.extract.pdf:extract_with_pdfium",
+        media_types=(),
+        libraries=PDF_LIBRARIES,
+    ),
+    ExtractorSpec(
+        name="pdf_pdfminer",  # for decisions that name it
+        version="1",
+        function="streams.extract.pdf:extract_with_pdfminer",
+        media_types=(),
+        libraries=PDF_LIBRARIES,
     ),
     ExtractorSpec(
         name="rtf",

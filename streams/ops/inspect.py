@@ -9,6 +9,7 @@ import stat
 import time
 from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,21 +20,16 @@ from streams.decode.unpack import Member
 from streams.errors import DocumentError, SlotFailure
 from streams.extract.finish import body_text
 from streams.extract.render import table_records, table_rows
-from streams.records import Attempt, CanonBody, Failure, Judged, Outcome, Screening
+from streams.records import Attempt, CanonBody, Failure, Judged, Outcome, Screening, Tried
 from streams.records.codec import decode
 from streams.runtime.jobs import DecodeArgs, Examination, ExamineArgs, ScreenArgs, failed, path_text
 from streams.runtime.members import Opened, carries, open_members
 from streams.runtime.recognition import Recogniser
 from streams.runtime.scratch import scratch_folder
+from streams.runtime.screening import merit, next_tool, recognition_wanted, unrecognised
 from streams.runtime.slots import Slots
-from streams.runtime.stages import (
-    failure_of,
-    languages_of,
-    recognition_wanted,
-    screen_args,
-    unrecognised,
-    with_attempts,
-)
+from streams.runtime.stages import failure_of, languages_of, screen_args, with_attempts
+from streams.screen.policy import load_policy
 from streams.settings import Settings
 
 Line = dict[str, Any]
@@ -131,13 +127,7 @@ async def examine(
             max_pages=settings.limits.max_pages,
             policy_file=str(settings.screen.policy_file) if settings.screen.policy_file else None,
         )
-        found, body, _ = await with_attempts(
-            settings.worker.max_attempts, lambda: slots.run("examine", args, Examination)
-        )
-        attempts = [found.attempt] if found.attempt is not None else []
-        if recognition_wanted(settings, found.screening, found.attempt):
-            found, body = await _recognised(path, found, body, settings, slots, screen_args(settings, measured[0]))
-            attempts += [found.attempt] if found.attempt is not None and found.attempt not in attempts else []
+        found, body, attempts = await _attempts(path, args, settings, slots)
         if found.detection is not None and carries(found.detection, found.failure):
             with scratch_folder(settings) as folder:
                 opened = await open_members(
@@ -152,6 +142,45 @@ async def examine(
         found, body = _ended(failure_of(error)), b""
     seconds = time.perf_counter() - started
     return Examined(shown, name, size, content_hash, found, body, seconds, attempts=attempts, members=members)
+
+
+async def _attempts(
+    path: Path, args: ExamineArgs, settings: Settings, slots: Slots
+) -> tuple[Examination, bytes, list[Attempt]]:
+    """The best of all attempts that the policy asks for, and which made a canon, the best one last."""
+    policy = load_policy(settings)
+    tried: list[Tried] = []
+    results: list[tuple[Examination, bytes]] = []
+
+    def note(found: Examination, body: bytes, tool: str | None) -> None:
+        results.append((found, body))
+        tried.append(Tried(tool=tool, attempt=found.attempt, summary=found.summary, screening=found.screening))
+
+    tool: str | None = None
+    while True:
+        asked = msgspec.structs.replace(args, tool=tool)
+        try:
+            found, body, _ = await with_attempts(
+                settings.worker.max_attempts, partial(slots.run, "examine", asked, Examination)
+            )
+        except SlotFailure as error:
+            if not results:
+                raise
+            found, body = msgspec.structs.replace(_ended(failure_of(error)), detection=results[0][0].detection), b""
+        note(found, body, tool)
+        if recognition_wanted(settings, found.screening, found.attempt):
+            found, body = await _recognised(path, found, body, settings, slots, screen_args(settings, args.size))
+            if found.attempt == tried[-1].attempt:  # it gave nothing but the reason
+                results.pop()
+                tried.pop()
+            note(found, body, tool)
+        tool = next_tool(policy, results[0][0].detection, tried)
+        if tool is None:
+            break
+    best = max(range(len(tried)), key=lambda number: merit(tried[number].screening, tried[number].summary, number))
+    attempts = [each.attempt for number, each in enumerate(tried) if each.attempt is not None and number != best]
+    chosen = tried[best].attempt
+    return *results[best], attempts if chosen is None else [*attempts, chosen]
 
 
 async def _recognised(

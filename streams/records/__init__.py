@@ -58,6 +58,7 @@ from streams.records.events import (
     SourceState,
     Status,
     Timing,
+    Tried,
     Version,
 )
 
@@ -117,5 +118,6 @@ __all__ = [
     "Status",
     "Table",
     "Timing",
+    "Tried",
     "Version",
 ]

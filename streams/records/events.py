@@ -188,9 +188,10 @@ class Decoded(Record, frozen=True, kw_only=True):
     document: DocumentRef
     detection: Detection | None = None
     failure: Failure | None = None
-    tool: str | None = None  # an extractor named by a decision
+    tool: str | None = None  # an extractor named by a decision, or by the policy after an attempt that failed
     timings: list[Timing] = []
     children: list[Child] = []
+    earlier: list[Tried] = []
 
 
 class Payload(Record, frozen=True, kw_only=True):
@@ -272,6 +273,17 @@ class Judged(Record, frozen=True, kw_only=True):
     seconds: float
 
 
+class Tried(Record, frozen=True, kw_only=True):
+    """An attempt that did not satisfy the screen, on the way to the next one."""
+
+    tool: str | None = None  # null: the format's own extractor
+    payload: Payload | None = None
+    attempt: Attempt | None = None
+    summary: CanonSummary | None = None
+    screening: Screening
+    timings: list[Timing] = []
+
+
 class Extracted(Record, frozen=True, kw_only=True):
     """`extracted`: the canon, or why there is none."""
 
@@ -284,6 +296,8 @@ class Extracted(Record, frozen=True, kw_only=True):
     children: list[Child] = []
     judged: Judged | None = None  # counts for the same policy, and never in a replay
     unrecognised: str | None = None  # why recognition gave nothing, where it was asked for
+    tool: str | None = None  # see Decoded
+    earlier: list[Tried] = []
 
 
 class Screened(Record, frozen=True, kw_only=True):
@@ -311,6 +325,7 @@ class RecognitionRequest(Record, frozen=True, kw_only=True):
     attempt: Attempt | None = None  # that made the canon
     judged: Judged | None = None  # of the canon; stands if recognition gives nothing
     children: list[Child] = []
+    earlier: list[Tried] = []
 
 
 class CanonVersion(Record, frozen=True, kw_only=True):

@@ -163,6 +163,7 @@ class ExamineArgs(msgspec.Struct, frozen=True, kw_only=True):
     size: int
     language_hint: str | None = None
     max_pages: int
+    tool: str | None = None  # the extractor whose turn it is; null: the format's own
     policy_file: str | None = None
 
 
@@ -289,6 +290,7 @@ def run_examine(args: ExamineArgs) -> tuple[Examination, bytes]:
                 detection=detection,
                 language_hint=args.language_hint,
                 max_pages=args.max_pages,
+                tool=args.tool,
             )
         )
     except DocumentError as error:

@@ -157,6 +157,7 @@ class RecognizeStage(Stage):
             timings=timings,
             children=request.children,
             judged=judged,
+            earlier=request.earlier,
         )
         return Outputs(first=[Outgoing("extracted", event.key, record)])
 
@@ -177,5 +178,6 @@ class RecognizeStage(Stage):
             children=request.children,
             judged=request.judged,
             unrecognised=why,
+            earlier=[tried for tried in request.earlier if tried.attempt != request.attempt],
         )
         return Outputs(first=[Outgoing("extracted", event.key, record)])

@@ -1,6 +1,6 @@
-"""The stages decode, extract and screen: the pure core in slots, blobs in and out, records in and out.
+"""The stages decode and extract: the pure core in slots, blobs in and out, records in and out.
 
-The stage recognize, which shares their base, stands in `streams.runtime.recognition`.
+The others, which share their base, stand in `streams.runtime.screening` and `streams.runtime.recognition`.
 """
 
 from __future__ import annotations
@@ -17,10 +17,7 @@ from pathlib import Path
 from typing import TypeVar
 from weakref import WeakValueDictionary
 
-import msgspec
-
 from streams.blobs import BlobStore, canon_key, members_key, original_key
-from streams.blobs.claim import payload_bytes
 from streams.decode.rules import rules
 from streams.errors import BlobCorrupt, BlobNotFound, DocumentError, SlotFailure
 from streams.extract.registry import fingerprint, plan
@@ -36,14 +33,10 @@ from streams.records import (
     Extracted,
     Failure,
     Judged,
-    Lane,
     Manifest,
     Method,
     Operation,
     Payload,
-    RecognitionRequest,
-    Screened,
-    Screening,
     Sequence,
     Timing,
 )
@@ -53,10 +46,8 @@ from streams.runtime.jobs import (
     DecodeArgs,
     ExtractAnswer,
     ExtractArgs,
-    ScreenAnswer,
     ScreenArgs,
     attempt_of,
-    failed,
     path_text,
 )
 from streams.runtime.known import Now, unchanged_offsets
@@ -68,8 +59,6 @@ from streams.screen.policy import load_policy
 from streams.settings import Settings
 
 log = logging.getLogger(__name__)
-
-NEEDS_RECOGNITION = "needs_recognition"
 
 INLINE_BETWEEN_STAGES = 8 * 1024
 """Bytes of a canon that travels from stage to stage; a larger one stands in the store, and no stage needs to see it."""
@@ -214,25 +203,12 @@ def screen_args(settings: Settings, size: int) -> ScreenArgs:
     return ScreenArgs(size=size, policy_file=str(policy) if policy else None)
 
 
-def recognition_wanted(settings: Settings, screening: Screening, attempt: Attempt | None) -> bool:
-    """Whether a canon goes to recognition before it is judged for good."""
-    native = attempt is not None and attempt.method is Method.NATIVE
-    return settings.recognition.enabled and native and NEEDS_RECOGNITION in screening.problems
-
-
 def languages_of(settings: Settings, manifest: Manifest | None) -> list[str]:
     """Likely languages, the best guess first: what the event says, its source, the installation."""
     registered = settings.sources.get(manifest.source) if manifest else None
     hint = manifest.language_hint if manifest else None
     likely = [hint, registered.language if registered else None, *settings.recognition.languages]
     return list(dict.fromkeys(language for language in likely if language))
-
-
-def unrecognised(judged: Judged, why: str) -> Judged:
-    """What the screen said, with the reason why recognition did not help."""
-    screening = judged.screening
-    error = f"{screening.error}; {why}" if screening.error else why
-    return msgspec.structs.replace(judged, screening=msgspec.structs.replace(screening, error=error))
 
 
 class DecodeStage(Stage):
@@ -356,12 +332,12 @@ class ExtractStage(Stage):
         decoded = event.record
         assert isinstance(decoded, Decoded)
         if decoded.failure is not None or decoded.detection is None:
-            return self._extracted(event, decoded, failure=decoded.failure or _unknown_format())
+            return self._extracted(event, decoded, failure=decoded.failure or unknown_format())
         started, clock = datetime.now(UTC), time.perf_counter()
         content, detection = decoded.document.content, decoded.detection
         spec = plan(detection, decoded.tool)
         if spec is None:
-            return self._extracted(event, decoded, failure=_unknown_format(detection.media_type))
+            return self._extracted(event, decoded, failure=unknown_format(detection.media_type))
         key = canon_key(content.sha256, fingerprint(spec, detection))
         payload, attempt, judged = await self._canon(key, content, lambda path: self._extract(path, decoded, detection))
         return self._extracted(
@@ -414,96 +390,13 @@ class ExtractStage(Stage):
             timings=[*decoded.timings, *([timing] if timing else [])],
             children=decoded.children,
             judged=judged,
+            tool=decoded.tool,
+            earlier=decoded.earlier,
         )
         return Outputs(first=[Outgoing("extracted", event.key, record)])
 
 
-class ScreenStage(Stage):
-    """extracted -> screened: scores and the verdict.
-
-    A fresh canon comes with what the slot that made it said of it. That counts under the policy of now; a replay, which
-    may follow a mended screen, judges anew.
-    """
-
-    name = "screen"
-
-    def __init__(self, workshop: Workshop) -> None:
-        super().__init__(workshop)
-        self._policy = load_policy(workshop.settings).id
-
-    async def handle(self, event: Incoming) -> Outputs:
-        extracted = event.record
-        assert isinstance(extracted, Extracted)
-        if extracted.payload is None:
-            return self._failed(event, extracted, extracted.failure or _unknown_format())
-        started = datetime.now(UTC)
-        judged = extracted.judged
-        if judged is None or judged.screening.policy != self._policy or event.context.lane is Lane.REPLAY:
-            judged = await self._judge(extracted, extracted.payload)
-        if extracted.unrecognised is not None:
-            judged = unrecognised(judged, extracted.unrecognised)
-        elif recognition_wanted(self._settings, judged.screening, extracted.attempt):
-            return self._recognize(event, extracted, judged)
-        record = Screened(
-            document=extracted.document,
-            detection=extracted.detection,
-            payload=extracted.payload,
-            attempt=extracted.attempt,
-            summary=judged.summary,
-            screening=judged.screening,
-            timings=[*extracted.timings, self._timing(started, judged.seconds)],
-            children=extracted.children,
-        )
-        return Outputs(first=[Outgoing("screened", event.key, record)])
-
-    def _recognize(self, event: Incoming, extracted: Extracted, judged: Judged) -> Outputs:
-        document, detection = extracted.document, extracted.detection
-        assert detection is not None  # without one there is no canon
-        record = RecognitionRequest(
-            document=document,
-            detection=detection,
-            payload=extracted.payload,
-            languages=languages_of(self._settings, document.manifest),
-            timings=extracted.timings,
-            attempt=extracted.attempt,
-            judged=judged,
-            children=extracted.children,
-        )
-        return Outputs(first=[Outgoing("recognize", event.key, record)])
-
-    async def _judge(self, extracted: Extracted, payload: Payload) -> Judged:
-        clock = time.perf_counter()
-        if payload.inline is not None:
-            body = payload_bytes(payload, self._store)  # only a hash: less than a thread costs
-        else:
-            body = await asyncio.to_thread(payload_bytes, payload, self._store)
-        args = screen_args(self._settings, extracted.document.content.size)
-        answer, _, _ = await with_attempts(
-            self._settings.worker.max_attempts,
-            lambda: self._slots.run("screen", args, ScreenAnswer, body=body),
-        )
-        return Judged(screening=answer.screening, summary=answer.summary, seconds=time.perf_counter() - clock)
-
-    def give_up(self, event: Incoming, error: Exception) -> Outputs:
-        extracted = event.record
-        assert isinstance(extracted, Extracted)
-        return self._failed(event, extracted, failure_of(error))
-
-    def _failed(self, event: Incoming, extracted: Extracted, failure: Failure) -> Outputs:
-        record = Screened(
-            document=extracted.document,
-            detection=extracted.detection,
-            payload=extracted.payload,
-            attempt=extracted.attempt,
-            screening=failed(failure),
-            # The time of a judgement says which of two is the newer one, so it is never missing.
-            timings=[*extracted.timings, self._timing(datetime.now(UTC), 0.0)],
-            children=extracted.children,
-        )
-        return Outputs(first=[Outgoing("screened", event.key, record)])
-
-
-def _unknown_format(media_type: str = "an unknown format") -> Failure:
+def unknown_format(media_type: str = "an unknown format") -> Failure:
     return Failure(code="unsupported_format", message=f"No extractor reads {media_type}.")
 
 

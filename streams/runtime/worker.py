@@ -29,9 +29,10 @@ from streams.runtime.metrics import Metrics
 from streams.runtime.producer import Producer
 from streams.runtime.recognition import RecognizeStage, longest_s
 from streams.runtime.report import WorkerGauges, paths
+from streams.runtime.screening import ScreenStage
 from streams.runtime.slots import Slots
 from streams.runtime.stage import StageApp
-from streams.runtime.stages import DecodeStage, ExtractStage, ScreenStage, Workshop
+from streams.runtime.stages import DecodeStage, ExtractStage, Workshop
 from streams.settings import Settings
 from streams.topology import STAGES
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import msgspec
 import yaml
 
 from streams.errors import SettingsError
+from streams.extract import registry
 from streams.settings import Settings
 
 
@@ -64,6 +66,28 @@ _BUILT_IN_FORMATS: dict[str, dict[str, Any]] = {
 words."""
 
 
+class Fork(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which extractors may try a document again, in this order, that was held for one of these codes."""
+
+    problems: list[str]
+    tools: list[str]
+    formats: list[str] = []  # media types, `text/*` too; empty: all
+
+
+_NOTHING_READ = ["crashed", "empty_extraction", "out_of_memory", "parser_error", "timeout"]
+_BUILT_IN_FORKS = [
+    Fork(problems=_NOTHING_READ, formats=["application/pdf"], tools=["pdf_pdfium"]),
+    Fork(
+        problems=[*_NOTHING_READ, "corrupt"],
+        formats=["application/msword", "application/vnd.ms-powerpoint", "application/vnd.ms-excel", "text/rtf"],
+        tools=["libreoffice"],
+    ),
+]
+"""The fork follows the failure (R-SCR-3). Pages of PDF whose letters are broken have tried other libraries already."""
+
+MOST_ATTEMPTS = 3
+
+
 class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Thresholds and their exceptions by media type (`text/*` too), language and source; the later of these wins."""
 
@@ -73,6 +97,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     formats: dict[str, dict[str, Any]] = msgspec.field(default_factory=lambda: dict(_BUILT_IN_FORMATS))
     languages: dict[str, dict[str, Any]] = {}
     sources: dict[str, dict[str, Any]] = {}
+    forks: list[Fork] = msgspec.field(default_factory=lambda: list(_BUILT_IN_FORKS))
 
     @property
     def id(self) -> str:
@@ -91,6 +116,27 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         )
         changes = {key: value for layer in layers for key, value in layer.items()}
         return msgspec.structs.replace(self.defaults, **changes) if changes else self.defaults
+
+    def next_tool(self, *, media_type: str, problems: Collection[str], tried: Collection[str]) -> str | None:
+        """The extractor that may try it again; None when there is no other, or enough have tried.
+
+        Args:
+            problems: for which it is held.
+            tried: names of the extractors that have tried already.
+        """
+        if len(tried) >= MOST_ATTEMPTS:
+            return None
+        family = media_type.partition("/")[0] + "/*"
+        for fork in self.forks:
+            if not set(fork.problems).intersection(problems):
+                continue
+            if fork.formats and media_type not in fork.formats and family not in fork.formats:
+                continue
+            for tool in fork.tools:
+                spec = registry.named(tool)
+                if tool not in tried and spec is not None and registry.is_installed(spec):
+                    return tool
+        return None
 
 
 def load_policy(settings: Settings) -> Policy:
@@ -119,6 +165,9 @@ def read_policy(path: Path) -> Policy:
         for kind in ("formats", "languages", "sources"):
             for name, layer in getattr(policy, kind).items():
                 _check_layer(f"{kind}.{name}", layer)
+        for tool in (tool for fork in policy.forks if fork not in _BUILT_IN_FORKS for tool in fork.tools):
+            if registry.named(tool) is None:
+                raise ValueError(f"forks: no extractor is called {tool!r}")
     except (OSError, ValueError, yaml.YAMLError) as error:  # TOML, msgspec and Unicode errors are ValueErrors
         raise SettingsError(
             f"The screen's policy {path} can't be used: {error}.", remedy="Correct it, or unset screen.policy_file."

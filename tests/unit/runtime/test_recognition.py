@@ -21,8 +21,9 @@ from streams.records.headers import EventContext
 from streams.runtime import recognition
 from streams.runtime.messages import Incoming, Outputs
 from streams.runtime.recognition import RecognizeStage
+from streams.runtime.screening import ScreenStage
 from streams.runtime.slots import Slots
-from streams.runtime.stages import ExtractStage, ScreenStage, Workshop
+from streams.runtime.stages import ExtractStage, Workshop
 from streams.settings import RecognitionSettings, Settings
 from tests.unit.ledger.make import result, up
 
@@ -110,8 +111,11 @@ async def test_a_scan_goes_by_way_of_recognition_and_is_ready(stages: Stages) ->
     assert isinstance(extracted, Extracted)
     assert extracted.attempt is not None
     assert extracted.attempt.method is Method.OCR
-    topic, screened = only(await stages.screen.handle(incoming("extracted", extracted)))
-    assert topic == "screened"
+    before, end = (await stages.screen.handle(incoming("extracted", extracted))).first
+    assert before.topic == end.topic == "screened"
+    assert before.record.attempt.method is Method.NATIVE
+    assert "needs_recognition" in before.record.screening.problems
+    screened = end.record
     assert isinstance(screened, Screened)
     assert screened.screening.outcome is Outcome.READY, screened.screening
     assert screened.summary is not None

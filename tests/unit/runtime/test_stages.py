@@ -15,8 +15,9 @@ from streams.errors import BlobNotFound
 from streams.records import Child, Content, Decoded, Extracted, Failure, Lane, Outcome, Screened
 from streams.records.headers import EventContext
 from streams.runtime.messages import Incoming
+from streams.runtime.screening import ScreenStage
 from streams.runtime.slots import Slots
-from streams.runtime.stages import ExtractStage, ScreenStage, Workshop
+from streams.runtime.stages import ExtractStage, Workshop
 from streams.settings import ScreenSettings, Settings
 from tests.unit.ledger.make import result, up
 
