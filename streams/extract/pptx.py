@@ -16,11 +16,13 @@ from streams.errors import DocumentError
 from streams.extract.ooxml import Package, attr, child, children, core_properties, descendants
 from streams.extract.outcome import Draft, Request
 from streams.extract.pdf_info import parse_title
-from streams.extract.pptx_shapes import EMU, Layout, flat, shapes_of
+from streams.extract.pptx_shapes import EMU, Layout, Shape, flat, shapes_of
 from streams.extract.pptx_slide import Deck, Sheet
 from streams.extract.pptx_text import TextReader
 from streams.records import FURNITURE, BlockKind, BlockSource, Dropped, Page
 
+MAX_LISTED = 100
+"""Hidden slides that the metadata list."""
 _DROPPED = {
     "covered": "covered_cell_text",
     "decorative": "decorative_images",
@@ -64,6 +66,7 @@ class _Presentation:
         self._defaults = child(self._root, "p:defaultTextStyle")
         self._layouts: dict[tuple[str | None, str | None], tuple[Layout, list[str]]] = {}
         self._authors = dict(self._read_authors())
+        self._hidden: list[int] = []  # numbers of hidden slides
         self._told: set[str] = set()  # texts of layouts already given
 
     def draft(self) -> Draft:
@@ -84,12 +87,13 @@ class _Presentation:
             if identifier in sections:
                 self._deck._add(BlockKind.HEADING, sections[identifier], level=1, page=number)
             hidden = (root.get("show") or "1").lower() in ("0", "false")
-            self._counts["hidden_slides"] += hidden
+            if hidden:
+                self._hidden.append(number)
             sheet = Sheet(number, 2 if sections else 1, hidden, width, height)
             start, first_table = len(self._deck.blocks), len(self._deck.tables)
             heading = self._slide(sheet, part, root, number + shift)
             blocks = self._deck.blocks[start:]
-            if heading is not None and title is None and self._deck.blocks[heading].bbox is not None and not hidden:
+            if title is None and heading is not None and self._deck.blocks[heading].bbox is not None and not hidden:
                 title = self._deck.blocks[heading].text
             characters = sum(len(block.text) for block in blocks if block.kind not in FURNITURE and not block.hidden)
             characters += sum(len(cell.text) for table in self._deck.tables[first_table:] for cell in table.cells)
@@ -126,12 +130,12 @@ class _Presentation:
         layout, texts = self._layout(part, root)
         reader = TextReader(self._package, part, self._counts, self._languages, shown_number)
         tree = child(child(root, "p:cSld"), "p:spTree")
-        heading = self._deck.add_slide(sheet, shapes_of(tree, layout), reader)
+        notes, notes_reader = self._notes(part)
+        heading = self._deck.add_slide(sheet, shapes_of(tree, layout), reader, notes, notes_reader)
         for text in texts:
             if text not in self._told:
                 self._told.add(text)
-                self._deck._add(BlockKind.BOILERPLATE, text, page=sheet.number, hidden=sheet.hidden)
-        self._notes(sheet, part, heading)
+                self._deck._add(BlockKind.BOILERPLATE, text, page=sheet.number)
         for author, text in self._comments(part):
             self._deck.add_comment(sheet, author, text, heading)
         return heading
@@ -157,14 +161,16 @@ class _Presentation:
         made, texts = self._layouts[key]
         return made, [] if _shows_no_master(root) else texts
 
-    def _notes(self, sheet: Sheet, part: str, heading: int | None) -> None:
+    def _notes(self, part: str) -> tuple[list[Shape], TextReader | None]:
+        """The shapes of a slide's notes page, and what reads them."""
         notes = self._package.related(part, "notesSlide")
         root = self._package.optional_xml(notes)
         if root is None or notes is None:
-            return
-        reader = TextReader(self._package, notes, self._counts, self._languages)
+            return [], None
         tree = child(child(root, "p:cSld"), "p:spTree")
-        self._deck.add_notes(sheet, shapes_of(tree, Layout(None, None, None)), reader, heading)
+        return shapes_of(tree, Layout(None, None, None)), TextReader(
+            self._package, notes, self._counts, self._languages
+        )
 
     # --- comments ------------------------------------------------------------------------------------------------
 
@@ -215,9 +221,9 @@ class _Presentation:
         found = core_properties(package, draft)
         draft.title = parse_title(draft.title or "") or shown
         draft.metadata = {key: found[name] for name, key in _METADATA.items() if name in found}
-        if counts["hidden_slides"]:
+        if self._hidden:
             package.warn("hidden_slides")
-            draft.metadata["hidden_slides"] = str(counts["hidden_slides"])
+            draft.metadata["hidden_slides"] = ", ".join(map(str, self._hidden[:MAX_LISTED]))
         if any(part.endswith("vbaproject.bin") for part in package.parts()):
             draft.metadata["macros"] = "present, not run"
         language = max(self._languages.items(), key=lambda one: (one[1], one[0]), default=("", 0))[0]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from lxml import etree
 
 from streams.extract.ooxml import child, children, chosen, descendants
-from streams.extract.pptx_order import Box, reading_order
+from streams.extract.slide_order import Box, reading_order
 
 EMU = 12_700
 """English metric units of a point (ECMA-376 part 1, 20.1.2.1)."""

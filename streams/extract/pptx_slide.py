@@ -14,10 +14,10 @@ from streams.extract.docx_tables import record as table_record
 from streams.extract.drawing_charts import read_chart
 from streams.extract.drawing_diagrams import diagram_texts
 from streams.extract.ooxml import Package, attr, child, children, chosen, descendants
-from streams.extract.pptx_order import Box
 from streams.extract.pptx_shapes import Shape, flat
 from streams.extract.pptx_text import Paragraph, TextReader
-from streams.records import BlockKind, Link, Table
+from streams.extract.slide_order import Box
+from streams.records import FURNITURE, BlockKind, Link, Table
 
 MAX_SPAN = 1000
 """Columns or rows that one cell may cover."""
@@ -25,6 +25,9 @@ _FURNITURE = {"dt": BlockKind.PAGE_FOOTER, "ftr": BlockKind.PAGE_FOOTER, "sldNum
 _TITLES = frozenset({"title", "ctrTitle"})
 NOTES = "Notes"
 """Marker of a block that holds a slide's notes."""
+HIDDEN = "Hidden slide"
+"""Says of a slide that the show leaves it out. Its text is body text: PowerPoint shows it to whoever opens the file."""
+_NOTE_FURNITURE = {"hdr": BlockKind.PAGE_HEADER, "ftr": BlockKind.PAGE_FOOTER, "dt": BlockKind.PAGE_FOOTER}
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,7 @@ class Sheet:
 
     number: int  # from 1, in the order of the presentation, hidden ones counted
     level: int  # of its heading
-    hidden: bool
+    hidden: bool  # left out when the slides are shown; whoever opens the file sees it
     width: float  # points
     height: float
 
@@ -46,44 +49,72 @@ class Deck(BlockList):
         self.tables: list[Table] = []
         self.refs: dict[int, int] = {}
         self._package, self._counts = package, counts
+        self._told: set[str] = set()  # headers and footers of notes already given
 
     # --- the slide -----------------------------------------------------------------------------------------------
 
-    def add_slide(self, sheet: Sheet, shapes: list[Shape], reader: TextReader) -> int | None:
-        """The blocks of a slide; index of its heading, null for a slide that says nothing.
+    def add_slide(
+        self, sheet: Sheet, shapes: list[Shape], reader: TextReader, notes: list[Shape], notes_reader: TextReader | None
+    ) -> int | None:
+        """The blocks of a slide and of its notes; index of its heading, null for a slide without a word.
 
         A slide without a title is headed `Slide N`, as PowerPoint names it: else it would be part of the one before.
         """
-        everything = list(flat(shapes))
-        titles = [shape for shape in everything if shape.placeholder and shape.placeholder.kind in _TITLES]
         start = len(self.blocks)
-        heading: int | None = None
-        said: Shape | None = None
-        for shape in titles:
+        everything = list(flat(shapes))
+        said = self._title(sheet, everything, reader)
+        if said is None:
+            self._add(BlockKind.HEADING, f"Slide {sheet.number}", level=sheet.level, page=sheet.number)
+        if sheet.hidden:
+            self._hang(sheet, BlockKind.METADATA, HIDDEN, start)
+        for shape in everything:
+            if shape is not said:
+                self._shape(sheet, shape, reader)
+        if notes_reader is not None:
+            self._notes(sheet, notes, notes_reader, start)
+        if said is None and not self._has_words(start + 1):
+            self._forget(start)
+            return None
+        return start
+
+    def _title(self, sheet: Sheet, shapes: list[Shape], reader: TextReader) -> Shape | None:
+        """Adds the heading; the shape it comes from."""
+        for shape in shapes:
+            if shape.placeholder is None or shape.placeholder.kind not in _TITLES:
+                continue
             paragraphs = reader.paragraphs(child(shape.element, "p:txBody"), shape.styles)
             text = " ".join(" ".join(paragraph.text.split()) for paragraph in paragraphs)
             if text:
                 links = [link for paragraph in paragraphs for link in paragraph.links]
-                heading = self._add(
-                    BlockKind.HEADING, text, level=sheet.level, links=links + self._shape_links(shape, text, reader),
-                    hidden=sheet.hidden, page=sheet.number, bbox=shape.box,
-                )  # fmt: skip
-                said = shape
-                break
-        if heading is None:
-            name = f"Slide {sheet.number}"
-            heading = self._add(BlockKind.HEADING, name, level=sheet.level, hidden=sheet.hidden, page=sheet.number)
-        for shape in everything:
-            if shape is not said:
-                self._shape(sheet, shape, reader)
-        if said is None and len(self.blocks) == start + 1:
-            self.blocks.pop()
-            return None
-        return heading
+                self._add(
+                    BlockKind.HEADING,
+                    text,
+                    level=sheet.level,
+                    links=links + self._shape_links(shape, text, reader),
+                    page=sheet.number,
+                    bbox=shape.box,
+                )
+                return shape
+        return None
+
+    def _has_words(self, start: int) -> bool:
+        return any(
+            block.kind is BlockKind.TABLE or (block.text and block.kind not in FURNITURE)
+            for block in self.blocks[start:]
+        )
+
+    def _forget(self, at: int) -> None:
+        """Takes a heading back over which nothing stands; what follows it moves up."""
+        del self.blocks[at]
+        moved = {source: target for source, target in self.refs.items() if source > at}
+        for source, target in moved.items():
+            del self.refs[source]
+            if target != at:
+                self.refs[source - 1] = target - 1
 
     def _shape(self, sheet: Sheet, shape: Shape, reader: TextReader) -> None:
-        hidden = sheet.hidden or shape.hidden or self._is_off(sheet, shape.box)
-        if hidden and not sheet.hidden:
+        hidden = shape.hidden or self._is_off(sheet, shape.box)
+        if hidden:
             self._package.warn("hidden_text" if shape.hidden else "off_slide_text")
         match shape.name:
             case "p:sp" | "p:cxnSp":
@@ -218,18 +249,30 @@ class Deck(BlockList):
 
     # --- what hangs on a slide -----------------------------------------------------------------------------------
 
-    def add_notes(self, sheet: Sheet, shapes: list[Shape], reader: TextReader, heading: int | None) -> None:
+    def _notes(self, sheet: Sheet, shapes: list[Shape], reader: TextReader, heading: int) -> None:
         """The speaker's notes: one block that belongs to the slide's heading."""
         lines: list[str] = []
         links: list[Link] = []
         for shape in flat(shapes):
             kind = "body" if shape.placeholder is None else shape.placeholder.kind
-            if shape.name == "p:sp" and kind in ("body", "obj", "subTitle"):
-                for paragraph in reader.paragraphs(child(shape.element, "p:txBody"), shape.styles):
-                    lines.append(paragraph.line())
-                    links += paragraph.links
+            paragraphs = reader.paragraphs(child(shape.element, "p:txBody"), shape.styles)
+            links += [link for paragraph in paragraphs for link in paragraph.links]
+            if kind in _NOTE_FURNITURE:
+                self._note_furniture(sheet, _NOTE_FURNITURE[kind], [paragraph.text for paragraph in paragraphs])
+            elif kind != "sldNum":
+                lines += [paragraph.line() for paragraph in paragraphs]
+                for row in descendants(shape.element, "a:tr"):
+                    texts = [reader.lines(body) for body in descendants(row, "a:txBody")]
+                    lines.append("\t".join(" ".join(text.split()) for text in texts))
         if lines:
             self._hang(sheet, BlockKind.FOOTNOTE, "\n".join(lines), heading, marker=NOTES, links=links)
+
+    def _note_furniture(self, sheet: Sheet, kind: BlockKind, texts: list[str]) -> None:
+        """Header and footer of the notes pages, each text once."""
+        for text in texts:
+            if text not in self._told:
+                self._told.add(text)
+                self._add(kind, text, page=sheet.number)
 
     def add_comment(self, sheet: Sheet, author: str, text: str, heading: int | None) -> None:
         """A remark of an author on the slide."""
@@ -245,7 +288,7 @@ class Deck(BlockList):
         marker: str | None = None,
         links: list[Link] | None = None,
     ) -> None:
-        at = self._add(kind, text, marker=marker, links=links, hidden=sheet.hidden, page=sheet.number)
+        at = self._add(kind, text, marker=marker, links=links, page=sheet.number)
         if heading is not None:
             self.refs[at] = heading
 
