@@ -81,11 +81,12 @@ def identify(path: Path, size: int, *, file_name: str, http_content_type: str | 
 
 def _mail(head: bytes, file_name: str) -> Identity | None:
     """Mail by its header alone: what follows may be binary, or a PDF that is not packed."""
-    header = _HEADER_END.split(head[:LONGEST_HEADER].lstrip(), maxsplit=1)[0]
-    if bom_of(head) or b"\0" in header:
+    if bom_of(head):
         return None
     kind = mail(head[:LONGEST_HEADER].decode("latin-1"), file_name.lower())
-    return Identity(media_type=kind.media_type, rule=kind.rule) if kind else None
+    if kind is None or b"\0" in _HEADER_END.split(head[:LONGEST_HEADER].lstrip(), maxsplit=1)[0]:
+        return None
+    return Identity(media_type=kind.media_type, rule=kind.rule)
 
 
 def _ole(path: Path, size: int) -> Identity:

@@ -80,6 +80,7 @@ _KNOWN = _STRONG | frozenset(
     ]
 )
 _ADDRESSES = frozenset(["from", "to", "cc", "sender", "reply-to"])
+_LINE_END = re.compile(r"[\r\n]")
 _HTTP = words(
     "server connection keep-alive accept-ranges etag last-modified cache-control expires host accept "
     "accept-encoding transfer-encoding set-cookie location vary pragma cookie content-encoding"
@@ -98,6 +99,8 @@ def mail(text: str, name: str) -> TextKind | None:
             from a message with its envelope line.
     """
     start = text[:LONGEST_HEADER].lstrip("\ufeff \t\r\n\0")
+    if not _may_begin(_LINE_END.split(start, maxsplit=1)[0]):
+        return None
     lines = re.split(r"\r\n|\n|\r", start)
     if _GIT_PATCH.match(lines[0]):
         return None
@@ -115,6 +118,13 @@ def mail(text: str, name: str) -> TextKind | None:
     if envelope and not (name.endswith(_MAIL_NAMES) and not _more_messages(start)):
         return TextKind("application/mbox", "text:mbox")
     return TextKind("message/rfc822", "text:mail_headers")
+
+
+def _may_begin(line: str) -> bool:
+    """Whether a header can begin with this line: most texts are none, and splitting them costs more than all else."""
+    if not line.strip() or line.rstrip().isdigit() or line.startswith(("From ", ">From ")):
+        return True
+    return _FIELD.match(line) is not None or _FROM_LINE.match(line[:1000]) is not None
 
 
 def _fields(lines: list[str]) -> tuple[dict[str, str], bool]:
