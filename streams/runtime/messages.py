@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
@@ -79,6 +80,23 @@ class Knowing(Protocol):
 
     def known(self, partition: int, offset: int) -> bool:
         """Whether the event at this offset would bring what it brought before."""
+        ...
+
+
+@runtime_checkable
+class Queueing(Protocol):
+    """A handler that says whose turn it is: its events may wait as long as it likes, urgent ones go first."""
+
+    ahead: int
+    """Events that may wait at once; how far ahead urgent ones are looked for."""
+
+    def turn(self, event: Incoming) -> AbstractAsyncContextManager[None]:
+        """Entered before `handle` and left when its outputs are confirmed."""
+        ...
+
+    @property
+    def resting(self) -> bool:
+        """Whether events wait by the operator's will, and none is worked on."""
         ...
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 import prometheus_client
-from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
 from prometheus_client.core import GaugeMetricFamily
 
 from streams import __version__
@@ -87,6 +87,18 @@ class Metrics:
             "From a document's change at its source to its first canon, where the source tells when it changed.",
             ["source", "lane"],
             buckets=LATENCY_BUCKETS,
+            registry=registry,
+        )
+        self.recognised = Counter(
+            "canonry_recognition_pages",
+            "Pages that were recognised, by the lane of their event.",
+            ["lane"],
+            registry=registry,
+        )
+        self.recognition_waiting = Gauge(
+            "canonry_recognition_waiting_pages",
+            "Pages of events that wait for their turn in this worker, as far as is known before they are looked at.",
+            ["lane"],
             registry=registry,
         )
         for kind in SLOT_FAILURES:

@@ -8,7 +8,9 @@ for a few pages of a long one at most.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -19,6 +21,7 @@ from streams.blobs.claim import payload_bytes
 from streams.records import (
     Detection,
     Extracted,
+    Lane,
     RecognitionRequest,
 )
 from streams.runtime.jobs import (
@@ -30,14 +33,31 @@ from streams.runtime.jobs import (
     path_text,
 )
 from streams.runtime.messages import Incoming, Outgoing, Outputs
+from streams.runtime.meter import Meter
+from streams.runtime.metrics import Metrics
 from streams.runtime.slots import Slots
 from streams.runtime.stages import Stage, Workshop, failure_of, screen_args, with_attempts
-from streams.settings import Settings
+from streams.settings import RecognitionSettings, Settings
 
 NO_PAGE = "Recognition found no page that it could read."
 
 PAGES_AT_ONCE = 2
 """Pages of one event: with their time limits they stay below the time after which a worker counts as stuck."""
+
+
+LOOK_AHEAD = 512
+"""Events that wait in one worker: among these, those of the lane live go first."""
+
+BACKLOG = frozenset({Lane.REPLAY, Lane.BACKFILL})
+
+
+def pages_of(request: RecognitionRequest) -> int:
+    """Pages that a request is about, as the screen has counted them where the request does not say it."""
+    if request.pages or request.judged is None:
+        return max(1, len(request.pages))
+    judged = request.judged
+    count = judged.summary.page_count if judged.summary is not None else None
+    return max(1, round((count or 1) * judged.screening.scores.get("image_only_pages", 0.0)))
 
 
 def longest_s(settings: Settings, pages: int = PAGES_AT_ONCE) -> float:
@@ -121,10 +141,39 @@ class RecognizeStage(Stage):
     """recognize -> extracted, by way of recognize for documents of many pages."""
 
     name = "recognize"
+    ahead = LOOK_AHEAD
 
-    def __init__(self, workshop: Workshop, slots: Slots) -> None:
+    def __init__(self, workshop: Workshop, slots: Slots, metrics: Metrics | None = None) -> None:
         super().__init__(workshop)
         self._recogniser = Recogniser(workshop.settings, slots)
+        self._metrics = metrics or Metrics()
+        limits = workshop.settings.recognition
+        self._meter = Meter(limits.slots, limits.pages_per_minute, paused=limits.paused)
+
+    def limit(self, settings: RecognitionSettings) -> None:
+        """Other limits from now on."""
+        self._meter.set(settings.pages_per_minute, paused=settings.paused)
+
+    @property
+    def resting(self) -> bool:
+        """See `streams.runtime.messages.Queueing`."""
+        return self._meter.resting
+
+    @contextlib.asynccontextmanager
+    async def turn(self, event: Incoming) -> AsyncIterator[None]:
+        """See `streams.runtime.messages.Queueing`: what somebody waits for goes before what is done once more."""
+        request = event.record
+        assert isinstance(request, RecognitionRequest)
+        lane = event.context.lane
+        waiting = self._metrics.recognition_waiting.labels(lane.value)
+        pages = pages_of(request)
+        async with contextlib.AsyncExitStack() as stack:
+            waiting.inc(pages)
+            try:
+                await stack.enter_async_context(self._meter.turn(int(lane in BACKLOG)))
+            finally:
+                waiting.dec(pages)
+            yield
 
     async def handle(self, event: Incoming) -> Outputs:
         request = event.record
@@ -137,10 +186,17 @@ class RecognizeStage(Stage):
             return self._gave_nothing(event, request, plan.unavailable or NO_PAGE)
         content = request.document.content
         screen = screen_args(self._settings, content.size)
+
+        async def read(path: Path) -> tuple[ExtractAnswer, bytes]:
+            self._meter.spend(len(plan.pages))
+            found = await self._recogniser.read(path, body, request.detection, plan.pages, request.languages, screen)
+            self._metrics.recognised.labels(event.context.lane.value).inc(len(plan.pages))
+            return found
+
         payload, attempt, judged = await self._canon(
             canon_key(content.sha256, plan.fingerprint),
             content,
-            lambda path: self._recogniser.read(path, body, request.detection, plan.pages, request.languages, screen),
+            read,
         )
         timing = self._timing(started, time.perf_counter() - clock - (judged.seconds if judged else 0.0))
         timings = [*request.timings, timing]

@@ -33,7 +33,7 @@ from streams.runtime.commits import commit, committed, positions
 from streams.runtime.lag import Book, PartitionLag
 from streams.runtime.lanes import Lanes
 from streams.runtime.mender import Fenced, Mender
-from streams.runtime.messages import Handler, Incoming, Knowing, Outgoing, Outputs, read
+from streams.runtime.messages import Handler, Incoming, Knowing, Outgoing, Outputs, Queueing, read
 from streams.runtime.metrics import Metrics
 from streams.runtime.offsets import PartitionOffsets
 from streams.runtime.producer import Producer
@@ -96,7 +96,7 @@ class StageApp:
         self._metrics.begin(stage.name)
         self._producer = producer
         self._prefix = settings.kafka.topic_prefix
-        self._lanes = Lanes(settings.worker.in_flight)
+        self._lanes = Lanes(handler.ahead if isinstance(handler, Queueing) else settings.worker.in_flight)
         self._offsets: dict[Position, PartitionOffsets] = {}
         self._committed: dict[Position, int] = {}
         self._marks: dict[Position, ReplayMark] = {}  # replays that are under way
@@ -195,6 +195,11 @@ class StageApp:
     @property
     def active(self) -> int:
         return self._lanes.active
+
+    @property
+    def resting(self) -> bool:
+        """Whether its events wait by the operator's will: for a meter, or for the end of a pause."""
+        return isinstance(self._handler, Queueing) and self._handler.resting
 
     @property
     def assigned(self) -> set[Position]:
@@ -400,6 +405,14 @@ class StageApp:
             return await self._dead_letter(job, error, error.code)
         if (mark := self._mark((job.topic, event.partition), event.offset)) is not None:
             event = dataclasses.replace(event, context=_replayed(event.context, mark))
+        if not isinstance(self._handler, Queueing):
+            return await self._handled(job, event)
+        async with self._handler.turn(event):
+            # It may have waited long: what became another's meanwhile is not worked on.
+            return self._ours(job) and await self._handled(job, event)
+
+    async def _handled(self, job: _Job, event: Incoming) -> bool:
+        """The event handled, as often as it takes, and its outcome confirmed."""
         backoff = Backoff()
         outputs: Outputs | None = None
         while True:

@@ -25,6 +25,7 @@ from streams.runtime.endpoints import Endpoints
 from streams.runtime.held import Held, follow
 from streams.runtime.lag import peek_for_ever
 from streams.runtime.messages import Handler
+from streams.runtime.meter import follow_settings
 from streams.runtime.metrics import Metrics
 from streams.runtime.producer import Producer
 from streams.runtime.recognition import RecognizeStage, longest_s
@@ -65,6 +66,7 @@ class Worker:
         self._metrics = metrics = Metrics(settings.sources)
         self._stores: dict[str, RecordStore[Any]] = {}
         self._held = Held() if "ledger" in names else None
+        self._metered: RecognizeStage | None = None
         self._stopping = False
         self.slots = Slots(settings.worker, on_failure=self._slot_failed)
         behind = settings.worker.model_copy(update={"slots": settings.recognition.slots})
@@ -97,9 +99,12 @@ class Worker:
             "decode": partial(DecodeStage, broker=self._broker),
             "extract": ExtractStage,
             "screen": ScreenStage,
-            "recognize": partial(RecognizeStage, slots=self.recognition_slots),
+            "recognize": partial(RecognizeStage, slots=self.recognition_slots, metrics=self._metrics),
         }
-        return handlers[name](workshop)
+        handler = handlers[name](workshop)
+        if isinstance(handler, RecognizeStage):
+            self._metered = handler
+        return handler
 
     async def run(self, stop: asyncio.Event) -> int:
         """Works until `stop` is set or an app can't go on. The exit status: 0, or 70 when it ended itself."""
@@ -117,6 +122,8 @@ class Worker:
     def _beside(self) -> list[Coroutine[Any, Any, None]]:
         """What looks at the work and never holds it up."""
         found = [peek_for_ever(self._settings, self._broker, self.apps)]
+        if self._metered is not None:
+            found.append(follow_settings(self._metered.limit))
         if self.endpoints is not None and self._held is not None:
             ledger = next(app for app in self.apps if app.stage.name == "ledger")
             found.append(
@@ -152,7 +159,7 @@ class Worker:
     async def _watch(self, stop: asyncio.Event) -> int:
         while not stop.is_set():
             for app in self.apps:
-                if not (app.active or app.lag()):
+                if app.resting or not (app.active or app.lag()):
                     app.progressed_at = time.monotonic()  # without work there is nothing to be late with
             if (why := self.stuck()) is not None:
                 log.critical("%s The process ends and should be restarted.", why)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import io
 from collections.abc import AsyncIterator
@@ -223,3 +224,51 @@ async def test_a_scan_that_was_erased_meanwhile_does_not_come_back(stages: Stage
     with pytest.raises(BlobNotFound):
         await stages.recognize.handle(incoming("recognize", request))
     assert not stages.store.exists(extracted.payload.key)
+
+
+async def test_live_pages_go_first_and_pages_are_counted(stages: Stages) -> None:
+    from streams.records import Lane
+
+    request = await requested(stages, scan(sentence("master"), sentence("pilot")))
+    done: list[str] = []
+
+    async def work(name: str, lane: Lane, seconds: float = 0.0) -> None:
+        event = incoming("recognize", request)
+        event = dataclasses.replace(event, context=dataclasses.replace(event.context, lane=lane))
+        async with stages.recognize.turn(event):
+            done.append(name)
+            await asyncio.sleep(seconds)
+
+    metrics = stages.recognize._metrics.registry
+    async with asyncio.TaskGroup() as group:
+        group.create_task(work("first", Lane.BACKFILL, 0.1))
+        await asyncio.sleep(0.02)
+        group.create_task(work("replayed", Lane.REPLAY))
+        group.create_task(work("live", Lane.LIVE))
+        await asyncio.sleep(0.02)
+        assert metrics.get_sample_value("canonry_recognition_waiting_pages", {"lane": "live"}) == 2
+        assert not stages.recognize.resting  # the first is at work
+    assert done == ["first", "live", "replayed"]
+    assert metrics.get_sample_value("canonry_recognition_waiting_pages", {"lane": "live"}) == 0
+    async with stages.recognize.turn(incoming("recognize", request)):
+        await stages.recognize.handle(incoming("recognize", request))
+    assert metrics.get_sample_value("canonry_recognition_pages_total", {"lane": "live"}) == 2
+
+
+async def test_a_pause_is_no_hang_and_ends_when_the_settings_say_so(tmp_path: Path) -> None:
+    stages = Stages(tmp_path, paused=True)
+    try:
+        request = await requested(stages, scan(sentence("master")))
+
+        async def work() -> None:
+            async with stages.recognize.turn(incoming("recognize", request)):
+                pass
+
+        task = asyncio.create_task(work())
+        await asyncio.sleep(0.02)
+        assert stages.recognize.resting
+        stages.recognize.limit(RecognitionSettings(paused=False))
+        await task
+        assert not stages.recognize.resting
+    finally:
+        await stages.slots.stop()
