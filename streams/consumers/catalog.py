@@ -16,6 +16,7 @@ import sqlalchemy as sa
 from streams.consumers import catalog_tables as t
 from streams.consumers.catalog_duplicates import Duplicate, Duplicates, duplicate_groups, duplicates_of
 from streams.consumers.catalog_freshness import source_freshness
+from streams.consumers.catalog_quarantine import HeldFilter, held_rows
 from streams.consumers.catalog_references import living_with
 from streams.consumers.catalog_rows import Counts, DocumentRow, Held, OutcomeCount, SourceFreshness, Story
 from streams.consumers.catalog_view import TOPICS, CatalogView
@@ -104,7 +105,7 @@ class Catalog:
             exact.path.endswith("/" + composed.lstrip("/"), autoescape=True),
             exact.content_hash == name.lower(),
         )
-        with self._read() as connection:
+        with self.reading() as connection:
             for way in ways:
                 if found := self._documents(connection, way, limit=limit):
                     return found
@@ -112,7 +113,7 @@ class Catalog:
 
     def document(self, source_id: str) -> Story:
         """The whole story of one document. Raises NotFound."""
-        with self._read() as connection:
+        with self.reading() as connection:
             found = self._documents(connection, t.documents.c.source_id == source_id)
             if not found:
                 raise _unknown(source_id)
@@ -140,19 +141,19 @@ class Catalog:
 
     def living_with(self, content_hash: str) -> list[tuple[str, str]]:
         """The (source_id, path) of living documents that have, or had in this life, a version with this content."""
-        with self._read() as connection:
+        with self.reading() as connection:
             return living_with(connection, content_hash)
 
     def duplicates(self, source_id: str, least: float) -> Duplicates:
         """Documents with the same bytes, and those whose text is at least so alike. Raises NotFound."""
-        with self._read() as connection:
+        with self.reading() as connection:
             if not self._documents(connection, t.documents.c.source_id == source_id):
                 raise _unknown(source_id)
             return duplicates_of(connection, source_id, least)
 
     def duplicate_groups(self, least: float) -> list[list[Duplicate]]:
         """All documents of which there is another one like it, in groups, the largest group first."""
-        with self._read() as connection:
+        with self.reading() as connection:
             return duplicate_groups(connection, least)
 
     def list_documents(
@@ -198,7 +199,7 @@ class Catalog:
                     code.code == problem,
                 )
             )
-        with self._read() as connection:
+        with self.reading() as connection:
             return self._documents(connection, *conditions, limit=limit, by_id=True)
 
     def outcome_table(self, source: str | None = None) -> list[OutcomeCount]:
@@ -211,7 +212,7 @@ class Catalog:
         )
         if source is not None:
             query = query.where(column.source == source)
-        with self._read() as connection:
+        with self.reading() as connection:
             rows = [OutcomeCount(*row) for row in connection.execute(query)]
         totals: dict[str | None, int] = {}
         for row in rows:
@@ -223,7 +224,7 @@ class Catalog:
         document, held = t.documents.c, t.quarantine.c
         count = sa.func.count()
         of_source = [document.source == source] if source is not None else []
-        with self._read() as connection:
+        with self.reading() as connection:
             states = connection.execute(
                 sa.select(
                     document.status, document.outcome, document.stale, document.published_offset.is_not(None), count
@@ -258,7 +259,7 @@ class Catalog:
         Args:
             last: of so many documents that became ready last, for each lane, latencies are told.
         """
-        with self._read() as connection:
+        with self.reading() as connection:
             return source_freshness(connection, last)
 
     def held(
@@ -276,26 +277,25 @@ class Catalog:
         Args:
             before: held since before this instant.
         """
-        column, problem = t.quarantine.c, t.held_problems.c
-        query = sa.select(*[column[name] for name in Held.__struct_fields__]).order_by(
-            column.held_since, column.source_id
-        )
-        if code is not None:
-            query = query.where(sa.exists().where(problem.source_id == column.source_id, problem.code == code))
-        for name, value in (("source", source), ("media_type", media_type), ("extractor", extractor)):
-            if value is not None:
-                query = query.where(column[name] == value)
-        if before is not None:
-            query = query.where(column.held_since < before)
-        with self._read() as connection:
-            return [Held(**row) for row in connection.execute(query.limit(limit)).mappings()]
+        wanted = HeldFilter(code=code, source=source, media_type=media_type, tool=extractor, held_before=before)
+        with self.reading() as connection:
+            return held_rows(connection, wanted, limit)
+
+    def rows(self, source_ids: Iterable[str]) -> dict[str, DocumentRow]:
+        """The documents of these ids; unknown ones are missing."""
+        found: dict[str, DocumentRow] = {}
+        with self.reading() as connection:
+            for chunk in _chunks(source_ids):
+                rows = self._documents(connection, t.documents.c.source_id.in_(chunk), limit=len(chunk))
+                found |= {row.source_id: row for row in rows}
+        return found
 
     def high_water(self, source_ids: Iterable[str]) -> dict[str, tuple[int, int]]:
         """(epoch, offset in raw-arrived) up to which the ledger has taken in each document; unknown: missing."""
         column = t.documents.c
         query = sa.select(column.source_id, column.high_water_epoch, column.high_water_offset)
         found: dict[str, tuple[int, int]] = {}
-        with self._read() as connection:
+        with self.reading() as connection:
             for chunk in _chunks(source_ids):
                 for row in connection.execute(query.where(column.source_id.in_(chunk))):
                     found[row[0]] = (row[1], row[2])
@@ -318,7 +318,7 @@ class Catalog:
         )
         own = sa.select(version.source_id, version.offset, version.outcome).where(version.epoch == self._epoch)
         ended: dict[str, str] = {}
-        with self._read() as connection:
+        with self.reading() as connection:
             for chunk in _chunks(wanted):
                 outcomes = {
                     (row[0], row[1]): row[2] for row in connection.execute(own.where(version.source_id.in_(chunk)))
@@ -336,11 +336,12 @@ class Catalog:
 
     def progress(self) -> list[Progress]:
         """How far the catalog has read; empty when it has never run."""
-        with self._read() as connection:
+        with self.reading() as connection:
             return read_progress(connection, t.positions)
 
     @contextmanager
-    def _read(self) -> Iterator[sa.Connection]:
+    def reading(self) -> Iterator[sa.Connection]:
+        """A connection for the questions that stand in modules of their own."""
         with database_errors(), self._engine.connect() as connection:
             yield connection
 

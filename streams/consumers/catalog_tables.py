@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from streams.consumers.database import Json, Text, UtcTime, meta_table
 from streams.consumers.positions import positions_table
 
-SCHEMA = "4"
+SCHEMA = "5"
 """Raise with every change here: a catalog of another schema is built anew from the log."""
 
 metadata = sa.MetaData()
@@ -113,6 +113,7 @@ versions = sa.Table(
     sa.Column("scores", Json, nullable=False),
     sa.Column("pages", Json, nullable=False),
     sa.Column("canons", Json, nullable=False),
+    sa.Column("judgements", Json, nullable=False),  # of all attempts, the one that counts last
     sa.Column("timings", Json, nullable=False),
     sa.Column("seconds", sa.Float, nullable=False),  # of all stages
 )
@@ -126,6 +127,23 @@ problems = sa.Table(
     sa.Column("code", Text, primary_key=True, index=True),
 )
 """One row for each problem of each version."""
+
+decisions = sa.Table(
+    "decisions",
+    metadata,
+    sa.Column("source_id", Text, primary_key=True),
+    *_sequence(primary_key=True),
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),  # by when it was carried out
+    sa.Column("kind", Text, nullable=False),
+    sa.Column("tool", Text),
+    sa.Column("actor", Text, nullable=False),
+    sa.Column("reason", Text, nullable=False),
+    sa.Column("decided_at", UtcTime, nullable=False),
+    sa.Column("carried_out_at", UtcTime),
+    sa.Column("answered_at", UtcTime),  # of one that asks for work
+    sa.Column("batch", Text, nullable=False, index=True),  # see `streams.consumers.catalog_quarantine.batch_of`
+)
+"""What people decided about each version."""
 
 changes = sa.Table(
     "changes",

@@ -9,8 +9,10 @@ import msgspec
 import sqlalchemy as sa
 
 from streams.consumers import catalog_tables as t
+from streams.consumers.catalog_quarantine import batch_of
 from streams.consumers.received import Partition, Received
-from streams.records import Canon, Deletion, Provenance, Quarantined, SourceState, Version
+from streams.ledger.judgement import judgements
+from streams.records import Canon, Deletion, Judgement, Provenance, Quarantined, SourceState, Version
 from streams.records import Sequence as Place
 from streams.screen.near import bands
 
@@ -20,7 +22,7 @@ Row = dict[str, Any]
 Order = tuple[int, int, int]
 
 _MAIN = {
-    "versions": (t.documents, "source_id", (t.versions, t.problems, t.changes)),
+    "versions": (t.documents, "source_id", (t.versions, t.problems, t.decisions, t.changes)),
     "canon-ready": (t.canons, "source_id", (t.near_bands,)),
     "quarantine": (t.quarantine, "source_id", (t.held_problems,)),
     "contents": (t.contents, "content_hash", (t.content_links,)),
@@ -175,12 +177,16 @@ def _state_rows(received: Received, origin: Row) -> Iterable[tuple[sa.Table, Row
                 "canons": [
                     {**canon, "payload": {**canon["payload"], "inline": None}} for canon in plain["canons"]
                 ],  # the text itself stays in the blob store
+                "judgements": [_judgement(version, judgement) for judgement in judgements(version)],
                 "timings": plain["timings"],
                 "seconds": sum(timing.seconds for timing in version.timings),
             },
         )
         for code in sorted(set(screening.problems)) if screening else ():
             yield t.problems, {**key, "code": code}
+        for number, made in enumerate(version.decisions):
+            fields = _fields(made, "findings", "seen")
+            yield t.decisions, {**key, "number": number, **fields, "batch": batch_of(made)}
     rows = {change.sequence: change for change in state.changes}
     for change in rows.values():
         fields = _fields(change, "sequence", "parent_order")
@@ -191,7 +197,7 @@ def version_facts(version: Version) -> Row:
     """The columns that `versions` and `documents` share."""
     content, detection, screening, summary = version.content, version.detection, version.screening, version.summary
     living = [canon for canon in version.canons if canon.archived_at is None] or version.canons
-    attempt = living[-1].attempt if living else None
+    attempt = version.attempt or (living[-1].attempt if living else None)
     return {
         "outcome": version.outcome.value,
         "problems": screening.problems if screening else [],
@@ -226,6 +232,32 @@ def version_facts(version: Version) -> Row:
         "lane": version.lane.value,
         "ready_at": version.ready_at,
     }
+
+
+def _judgement(version: Version, judgement: Judgement) -> Row:
+    """What came of one attempt, in plain values."""
+    attempts = {canon.attempt.fingerprint: canon.attempt for canon in version.canons}
+    attempt = judgement.attempt or attempts.get(judgement.fingerprint)
+    screening, summary = judgement.screening, judgement.summary
+    plain: Row = msgspec.to_builtins(
+        {
+            "extractor": attempt.extractor if attempt else None,
+            "extractor_version": attempt.extractor_version if attempt else None,
+            "fingerprint": judgement.fingerprint,
+            "method": attempt.method if attempt else None,
+            "outcome": screening.outcome,
+            "problems": screening.problems,
+            "error": screening.error,
+            "warnings": screening.warnings,
+            "scores": screening.scores,
+            "policy": screening.policy,
+            "characters": summary.characters if summary else None,
+            "confidence": summary.confidence if summary else None,
+            "seconds": sum(timing.seconds for timing in judgement.timings),
+            "settled_at": judgement.settled_at,
+        }
+    )
+    return plain
 
 
 def _warnings(version: Version) -> list[str]:

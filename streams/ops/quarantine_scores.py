@@ -1,0 +1,63 @@
+"""Scores beside the limits that a policy sets them: what a person looks at to see why a document is held."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from streams.screen.policy import Thresholds
+
+
+class Score(msgspec.Struct, frozen=True, kw_only=True):
+    """One number of the screen. A limit that does not apply (to too few words, say) is shown all the same."""
+
+    name: str
+    value: float
+    limit: float | None = None  # None: it is kept, and decides nothing
+    limit_name: str | None = None  # in the policy
+    code: str | None = None  # the problem that it stands for
+    above: bool = True  # whether what is above the limit is damage; else what is below
+    fired: bool = False
+
+
+_LIMITS: dict[str, tuple[str, str, bool]] = {
+    "badness_per_1000": ("max_badness_per_1000", "mojibake", True),
+    "cid_per_1000": ("max_cid_per_1000", "cid_leak", True),
+    "confidence": ("min_ocr_confidence", "low_ocr_confidence", False),
+    "control": ("max_control", "cid_leak", True),
+    "damaged_pages": ("max_damaged_pages", "cid_leak", True),
+    "dictionary_rate": ("min_dictionary_rate", "low_dictionary_rate", False),
+    "dictionary_rate_loose": ("min_dictionary_rate_loose", "low_dictionary_rate", False),
+    "double_decoding": ("max_double_decoding", "mojibake", True),
+    "image_only_pages": ("max_image_only_pages", "needs_recognition", True),
+    "letters_and_digits": ("min_letters_and_digits", "low_letter_ratio", False),
+    "near_empty_pages": ("max_near_empty_pages", "near_empty_pages", True),
+    "no_language": ("max_no_language", "low_dictionary_rate", True),
+    "private_use": ("max_private_use", "cid_leak", True),
+    "repeated_lines": ("max_repeated_lines", "too_repetitive", True),
+    "repeated_ngrams": ("max_repeated_ngrams", "too_repetitive", True),
+    "replacement_in_words": ("max_replacement", "replacement_chars", True),
+    "space": ("max_space", "excessive_whitespace", True),
+    "token_mean": ("max_token_mean", "token_length", True),
+}
+"""Of each score that decides: the limit in the policy, the code, and the side on which the damage lies."""
+
+_OF_PAGES = {"characters": ("near_empty_page_characters", "near_empty_pages", False)}
+
+
+def scored(scores: Mapping[str, float], limits: Thresholds, *, of_page: bool = False) -> list[Score]:
+    """The scores with their limits: those that are beyond them first, then by name."""
+    known = {**_LIMITS, **_OF_PAGES} if of_page else _LIMITS
+    found = []
+    for name, value in scores.items():
+        if name not in known:
+            found.append(Score(name=name, value=value))
+            continue
+        limit_name, code, above = known[name]
+        limit = float(getattr(limits, limit_name))
+        fired = value > limit if above else value < limit
+        found.append(
+            Score(name=name, value=value, limit=limit, limit_name=limit_name, code=code, above=above, fired=fired)
+        )
+    return sorted(found, key=lambda score: (not score.fired, score.limit is None, score.name))
