@@ -7,11 +7,12 @@ from collections.abc import Callable
 
 import msgspec
 
-from streams.extract import pdf_grid
+from streams.extract import pdf_grid, pdf_table_laid, pdf_table_signs
 from streams.extract.pdf_grid import RuledTable
 from streams.extract.pdf_lines import Line, PageLines
 from streams.extract.pdf_stand_ins import is_inside, replace
-from streams.extract.tools.mupdf import PageError, PageRead, Pdf, Word
+from streams.extract.tools.mupdf import Box, PageError, PageRead, Pdf, Word
+from streams.extract.tools.mupdf_layout import LayoutFailed, LayoutMissing
 from streams.records import BlockKind, Cell, Table
 
 _BAND = 40.0  # points
@@ -19,25 +20,54 @@ _MOST_GRIDS = 30  # tables of one page; a page with more is a drawing
 
 
 def page_tables(pdf: Pdf, page: PageRead, lines: PageLines, warn: Callable[[str], None]) -> list[RuledTable]:
-    """Tables of a page; a line that stands for it takes the place of each one's text."""
+    """Tables of a page; a line that stands for it takes the place of each one's text.
+
+    Tables whose rules are drawn come first; what else looks like one is asked of the layout model. `warn` is told
+    `page_failed` when the words can't be read, `tables_unsure` when the model can't be had or fails.
+    """
     if not lines.groups:
         return []
     frame, group = lines.groups[0]
-    grids = pdf_grid.grids(page.vectors, frame)
-    if not grids or len(grids) > _MOST_GRIDS:
-        return []
+    tables: list[RuledTable] = []
     try:
-        words = _seen_words(pdf.words(lines.number), lines)
+        words = _Words(pdf, lines)
+        grids = pdf_grid.grids(page.vectors, frame)
+        for grid in grids if len(grids) <= _MOST_GRIDS else ():
+            _keep(pdf_grid.fill(grid, words.seen(), group, frame), lines, tables)
+        if pdf_table_signs.may_hold_tables(group, page.vectors, frame):
+            for laid in pdf.laid_tables(lines.number, frame.turn):
+                if not any(_overlap(laid.box, table.box) for table in tables):
+                    _keep(pdf_table_laid.fill(laid, words.seen(), group, frame), lines, tables)
     except PageError:
         warn("page_failed")
-        return []
-    tables: list[RuledTable] = []
-    for grid in grids:
-        table = pdf_grid.fill(grid, words, group, frame)
-        if table is not None:
-            replace(lines, table.box, [line for line in group if is_inside(line, table.box)], table=len(tables))
-            tables.append(table)
+    except (LayoutMissing, LayoutFailed):
+        warn("tables_unsure")
     return tables
+
+
+def _keep(table: RuledTable | None, lines: PageLines, tables: list[RuledTable]) -> None:
+    if table is not None:
+        inside = [line for line in lines.groups[0][1] if is_inside(line, table.box)]
+        replace(lines, table.box, inside, table=len(tables))
+        tables.append(table)
+
+
+def _overlap(one: Box, other: Box) -> bool:
+    return one[0] < other[2] - 1 and other[0] < one[2] - 1 and one[1] < other[3] - 1 and other[1] < one[3] - 1
+
+
+class _Words:
+    """The words of a page that its reader sees, read when the first table asks for them."""
+
+    def __init__(self, pdf: Pdf, lines: PageLines) -> None:
+        self._pdf, self._lines = pdf, lines
+        self._found: list[Word] | None = None
+
+    def seen(self) -> list[Word]:
+        """Raises PageError when the words can't be read."""
+        if self._found is None:
+            self._found = _seen_words(self._pdf.words(self._lines.number), self._lines)
+        return self._found
 
 
 def _seen_words(words: list[Word], lines: PageLines) -> list[Word]:
