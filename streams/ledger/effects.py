@@ -77,7 +77,8 @@ def _held(state: SourceState) -> Any:
     version = version_at(state, state.current)
     if version is None or version.outcome is not Outcome.QUARANTINED:
         return None
-    return (version.sequence, version.screening, state.path, state.readers, state.owner)
+    attempts = [other.fingerprint for other in version.others]
+    return (version.sequence, version.screening, version.fingerprint, attempts, state.path, state.readers, state.owner)
 
 
 def standing(state: SourceState) -> Effects:

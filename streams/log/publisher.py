@@ -47,7 +47,7 @@ class Publisher:
         """
         return await self._send("raw-arrived", event, EventContext.new(lane, self._run_id), None)
 
-    async def decide(self, decision: Decision, partition: int) -> Published:
+    async def decide(self, decision: Decision, partition: int, *, lane: Lane = Lane.LIVE) -> Published:
         """Publishes a decision on `decisions` and waits until the broker has it.
 
         Args:
@@ -55,7 +55,7 @@ class Publisher:
 
         Raises: as `publish`.
         """
-        return await self._send("decisions", decision, EventContext.new(Lane.LIVE, self._run_id), partition)
+        return await self._send("decisions", decision, EventContext.new(lane, self._run_id), partition)
 
     async def _send(
         self, topic: str, record: ChangeEvent | Decision, context: EventContext, partition: int | None

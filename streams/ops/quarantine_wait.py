@@ -1,0 +1,163 @@
+"""Waiting until decisions are carried out, and until the work that they ask for is done."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+
+import msgspec
+
+from streams.blobs import open_store
+from streams.consumers.catalog import Catalog
+from streams.consumers.catalog_quarantine import DecisionRow, decisions_of
+from streams.consumers.catalog_rows import DocumentRow
+from streams.log import broker as local_broker
+from streams.log.groups import members
+from streams.ops.barrier import Barrier
+from streams.ops.dead_letters import watch_dead_letters
+from streams.ops.quarantine import VERDICTS, WORK, Planned
+from streams.records import Decision, DecisionKind
+from streams.settings import Settings
+from streams.topology import group_id
+
+LOOK_EVERY_S = 1.0
+REFUSAL_S = 5.0
+"""How long the reason of a refusal may take to arrive after it."""
+
+STAGES_OF = {DecisionKind.RE_EXTRACT: ("extract", "screen"), DecisionKind.RECOGNIZE: ("recognize", "screen")}
+"""Stages that do the work that a decision asks for."""
+
+
+class Ended(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of one decision."""
+
+    source_id: str
+    path: str
+    kind: str
+    carried_out: bool
+    answered: bool  # of one that asks for work: whether its result is there; of any other: as `carried_out`
+    refused: str | None  # why the ledger did not carry it out
+    outcome: str | None  # of the document, now
+    problems: list[str]
+    extractor: str | None
+
+
+class Waiter:
+    """Waits for decisions; get one from `waiter`."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        broker: str,
+        barrier: Barrier,
+        refusals: dict[str, str],
+        note: Callable[[str], None],
+    ) -> None:
+        self._settings = settings
+        self._broker = broker
+        self._barrier = barrier
+        self._refusals = refusals
+        self._note = note
+
+    async def outcomes(self, decisions: Sequence[Planned], timeout_s: float) -> list[Ended]:
+        """What became of published decisions, in their order, once all are answered or the time is up.
+
+        A stage that nobody runs is said, and not waited for.
+
+        Raises:
+            WorkerFailed, BrokerUnavailable: the ledger or the catalog can't do their work.
+        """
+        until = time.monotonic() + timeout_s
+        asked = {planned.decision.kind for planned in decisions}
+        idle = await self._idle({stage for kind in asked for stage in STAGES_OF.get(kind, ())})
+        for stage in sorted(idle):
+            self._note(
+                f"No worker does the stage {stage}: start one with `canonry worker`; nothing is lost until then."
+            )
+        while True:
+            await self._barrier.passed()
+            ended = await asyncio.to_thread(self._look, decisions)
+            open_ = [each for each in ended if not (each.answered or each.refused or self._is_beside_the_point(each))]
+            only_work = all(each.kind in WORK and each.carried_out for each in open_)
+            if not open_ or time.monotonic() >= until or (idle and only_work):
+                return ended
+            await asyncio.sleep(LOOK_EVERY_S)
+
+    @staticmethod
+    def _is_beside_the_point(each: Ended) -> bool:
+        """Whether somebody else decided the same before: the ledger passes that over without a word."""
+        wanted = {"accept": "ready", "skip": "skipped"}.get(each.kind)
+        return not each.carried_out and wanted is not None and each.outcome == wanted
+
+    async def _idle(self, stages: set[str]) -> set[str]:
+        prefix = self._settings.kafka.topic_prefix
+        return {stage for stage in stages if not await members(self._settings, self._broker, group_id(stage, prefix))}
+
+    def _look(self, decisions: Sequence[Planned]) -> list[Ended]:
+        ids = [planned.decision.source_id for planned in decisions]
+        with Catalog(self._settings) as catalog:
+            rows = catalog.rows(ids)
+            with catalog.reading() as connection:
+                made = decisions_of(connection, ids)
+        return [
+            self._ended(planned, rows.get(planned.decision.source_id), made.get(planned.decision.source_id, []))
+            for planned in decisions
+        ]
+
+    def _ended(self, planned: Planned, row: DocumentRow | None, made: list[DecisionRow]) -> Ended:
+        decision = planned.decision
+        ours = next((each for each in made if _is_ours(decision, each)), None)
+        by_now = ours is not None and (decision.kind not in WORK or ours.answered_at is not None)
+        refused = None if ours is not None else self._refusals.get(decision.source_id)
+        return Ended(
+            source_id=decision.source_id,
+            path=planned.path,
+            kind=decision.kind.value,
+            carried_out=ours is not None,
+            answered=by_now,
+            refused=refused,
+            outcome=row.outcome if row is not None else None,
+            problems=row.problems if row is not None else [],
+            extractor=row.extractor if row is not None else None,
+        )
+
+
+@asynccontextmanager
+async def waiter(settings: Settings, note: Callable[[str], None]) -> AsyncIterator[Waiter]:
+    """A Waiter with all that it needs; a ledger and consumers that nobody runs are started and ended with it.
+
+    Enter it before the decisions are published: what is refused is heard of from then on.
+
+    Args:
+        note: is told what a person should know on the way.
+
+    Raises:
+        BrokerUnavailable, BlobStoreUnavailable, DatabaseUnavailable: no answer.
+    """
+    broker = await asyncio.to_thread(local_broker.ensure, settings)
+    store = await asyncio.to_thread(open_store, settings)
+    refusals: dict[str, str] = {}
+    ready = asyncio.Event()
+    async with Barrier(settings, broker, store, note) as barrier:
+        letters = asyncio.create_task(watch_dead_letters(settings, broker, refusals.__setitem__, ready.set))
+        waiting = asyncio.create_task(ready.wait())
+        try:
+            await asyncio.wait({letters, waiting}, return_when=asyncio.FIRST_COMPLETED)
+            if letters.done():
+                letters.result()
+            yield Waiter(settings, broker, barrier, refusals, note)
+        finally:
+            for task in (letters, waiting):
+                task.cancel()
+            await asyncio.gather(letters, waiting, return_exceptions=True)
+
+
+def _is_ours(decision: Decision, made: DecisionRow) -> bool:
+    said = (decision.kind.value, decision.tool, decision.actor, decision.reason, decision.decided_at)
+    return said == (made.kind, made.tool, made.actor, made.reason, made.decided_at)
+
+
+assert set(STAGES_OF) == set(WORK)
+assert not set(VERDICTS) & set(WORK)
