@@ -20,10 +20,7 @@ _DOCUMENTS = frozenset(
         "application/vnd.ms-spreadsheetml",
         "application/vnd.ms-word2006ml",
         "application/vnd.ms-wordml",
-        "application/vnd.oasis.opendocument.graphics-flat-xml",
-        "application/vnd.oasis.opendocument.presentation-flat-xml",
         "application/vnd.oasis.opendocument.spreadsheet-flat-xml",
-        "application/vnd.oasis.opendocument.text-flat-xml",
         "application/x-fictionbook+xml",
     }
 )
