@@ -131,7 +131,7 @@ class LedgerStage:
         self._states.put(partition, after)
         for version in after.versions:
             if version.settled_at == now and version.screening is not None:
-                self._metrics.judged(after.source, version.lane, version.outcome, version.screening.problems)
+                self._metrics.judged(after.source, version)
             if version.ready_at == now and version.sequence == after.published:
                 manifest = version.manifest
                 self._metrics.ready(after.source, version.lane, now, manifest.ingested_at, manifest.source_updated_at)

@@ -14,13 +14,16 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Proc
 from prometheus_client.core import GaugeMetricFamily
 
 from streams import __version__
-from streams.records import PROBLEMS, Lane, Outcome
+from streams.extract.registry import plan
+from streams.records import PROBLEMS, Lane, Method, Version
 
 prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]
 
 OTHER = "other"
 WORK_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300)
 LATENCY_BUCKETS = (0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 14_400, 86_400, 604_800)
+CHARACTER_BUCKETS = (0, 50, 200, 1000, 5000, 20_000, 100_000, 1_000_000)
+CONFIDENCE_BUCKETS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1.0)
 SLOT_FAILURES = ("crashed", "out_of_memory", "timeout")
 
 
@@ -72,8 +75,30 @@ class Metrics:
             ["source", "outcome", "lane"],
             registry=registry,
         )
+        self.formats = Counter(
+            "canonry_format_versions_settled",
+            "Judgements of document versions, by the extractor of their format and their outcome.",
+            ["format", "outcome"],
+            registry=registry,
+        )
         self.problems = Counter(
-            "canonry_version_problems", "Problem codes of judged document versions.", ["code"], registry=registry
+            "canonry_version_problems",
+            "Problem codes of judged document versions.",
+            ["source", "code"],
+            registry=registry,
+        )
+        self.characters = Histogram(
+            "canonry_canon_characters",
+            "Characters of judged canons, by the extractor of their format; a fall of the mean is lost text.",
+            ["format"],
+            buckets=CHARACTER_BUCKETS,
+            registry=registry,
+        )
+        self.confidence = Histogram(
+            "canonry_recognition_confidence_ratio",
+            "How sure recognition was of judged canons, 0 to 1.",
+            buckets=CONFIDENCE_BUCKETS,
+            registry=registry,
         )
         self.since_ingested = Histogram(
             "canonry_ready_after_ingested_seconds",
@@ -114,11 +139,20 @@ class Metrics:
         """The value of the label for a source, which events may name as they like."""
         return name if name in self._sources else OTHER
 
-    def judged(self, source: str, lane: Lane, outcome: Outcome, problems: Iterable[str]) -> None:
+    def judged(self, source: str, version: Version) -> None:
         """A version of a document was judged."""
-        self.settled.labels(self.source(source), outcome.value, lane.value).inc()
-        for code in set(problems):
-            self.problems.labels(code if code in PROBLEMS else OTHER).inc()
+        assert version.screening is not None
+        known, outcome = self.source(source), version.outcome.value
+        spec = plan(version.detection) if version.detection is not None else None
+        format_ = spec.name if spec is not None else OTHER
+        self.settled.labels(known, outcome, version.lane.value).inc()
+        self.formats.labels(format_, outcome).inc()
+        for code in set(version.screening.problems):
+            self.problems.labels(known, code if code in PROBLEMS else OTHER).inc()
+        if (summary := version.summary) is not None:
+            self.characters.labels(format_).observe(summary.characters)
+            if summary.method in (Method.OCR, Method.MIXED) and summary.confidence is not None:
+                self.confidence.observe(summary.confidence)
 
     def ready(self, source: str, lane: Lane, now: datetime, ingested_at: datetime, updated_at: datetime | None) -> None:
         """A version of a document became ready for the first time."""

@@ -10,21 +10,36 @@ from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from streams.records import Lane, Outcome
+from streams.records import CanonSummary, Detection, Lane, Method, Outcome, Screening, Sequence, Version
 from streams.runtime.endpoints import Reply
 from streams.runtime.held import Held
 from streams.runtime.lag import PartitionLag
 from streams.runtime.metrics import Metrics
 from streams.runtime.report import WorkerGauges, paths
+from tests.unit.ledger.make import result, up
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 LABELS = {
-    "stage", "group", "topic", "partition", "code", "kind", "source", "outcome", "lane", "le", "version",
+    "stage", "group", "topic", "partition", "code", "kind", "source", "format", "outcome", "lane", "le", "version",
 }  # fmt: skip
-UNITS = ("_seconds", "_bytes", "_total", "_info", "_records", "_documents", "_states", "_ready", "_in_flight", "_fds")
+UNITS = (
+    "_ratio",
+    "_characters",
+    "_seconds",
+    "_bytes",
+    "_total",
+    "_info",
+    "_records",
+    "_documents",
+    "_states",
+    "_ready",
+    "_in_flight",
+    "_fds",
+)
 
 
 def answer(path: Callable[[], Awaitable[Reply]]) -> Reply:
@@ -32,6 +47,25 @@ def answer(path: Callable[[], Awaitable[Reply]]) -> Reply:
         return await path()
 
     return asyncio.run(wait())
+
+
+def version(outcome: Outcome, *problems: str) -> Version:
+    screening = Screening(outcome=outcome, problems=list(problems))
+    opened = msgspec.structs.replace(result(up(0, "x")).document.manifest, observed_at=NOW, ingested_at=NOW)
+    return Version(
+        sequence=Sequence(epoch=1, offset=0),
+        manifest=opened,
+        valid_from=NOW,
+        outcome=outcome,
+        screening=screening,
+        lane=Lane.LIVE,
+    )
+
+
+def scanned(version: Version) -> Version:
+    detection = Detection(media_type="application/pdf", detected_by="signature:pdf")
+    summary = CanonSummary(characters=1200, method=Method.OCR, confidence=0.75)
+    return msgspec.structs.replace(version, detection=detection, summary=summary)
 
 
 def exposition() -> str:
@@ -53,7 +87,8 @@ def exposition() -> str:
     metrics.processed.labels("ledger").inc()
     metrics.work.labels("ledger").observe(0.2)
     metrics.dead_letters.labels("ledger", "undecodable_message").inc()
-    metrics.judged("share", Lane.LIVE, Outcome.QUARANTINED, ["truncated", "no such code"])
+    metrics.judged("share", version(Outcome.QUARANTINED, "truncated", "no such code"))
+    metrics.judged("share", scanned(version(Outcome.READY)))
     metrics.ready("share", Lane.LIVE, NOW, NOW - timedelta(seconds=4), NOW - timedelta(seconds=40))
     metrics.ready("no such source", Lane.BACKFILL, NOW, NOW + timedelta(seconds=4), None)
     body = answer(paths(metrics, gauges, lambda: None, list)["/metrics"]).body
@@ -104,8 +139,14 @@ def test_values() -> None:
     assert value("canonry_restored_states", stage="ledger") == 7
     assert value("canonry_held_documents", source="share") == 1
     assert value("canonry_held_documents", source="other") == 1
-    assert value("canonry_version_problems_total", code="truncated") == 1
-    assert value("canonry_version_problems_total", code="other") == 1
+    assert value("canonry_version_problems_total", source="share", code="truncated") == 1
+    assert value("canonry_version_problems_total", source="share", code="other") == 1
+    assert value("canonry_versions_settled_total", source="share", outcome="quarantined", lane="live") == 1
+    assert value("canonry_format_versions_settled_total", format="pdf", outcome="ready") == 1
+    assert value("canonry_format_versions_settled_total", format="other", outcome="quarantined") == 1
+    assert value("canonry_canon_characters_sum", format="pdf") == 1200
+    assert value("canonry_recognition_confidence_ratio_bucket", le="0.8") == 1
+    assert value("canonry_recognition_confidence_ratio_bucket", le="0.7") == 0
     assert value("canonry_slot_failures_total", kind="timeout") == 0
     assert value("canonry_ready_after_ingested_seconds_sum", source="share", lane="live") == 4
     assert value("canonry_ready_after_updated_seconds_sum", source="share", lane="live") == 40
