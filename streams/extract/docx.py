@@ -29,9 +29,7 @@ _DROPPED = {
     "header_images": "header_images",
     "ruby": "ruby",
     "symbols": "unmapped_symbols",
-    "embedded": "embedded_files",
 }
-_EMBEDDED = frozenset({"oleobject", "package"})
 _METADATA = {
     "dc:subject": "subject",
     "dc:description": "description",
@@ -68,7 +66,6 @@ def read_package(package: Package) -> Draft:
     body.walk(reader, container)
     body.finish()
     _furniture(body, package, main, root, styles, "w:footerReference", BlockKind.PAGE_FOOTER)
-    counts["embedded"] = _embedded(package)
     draft = Draft(blocks=body.blocks, tables=body.tables, refs=body.refs)
     _properties(package, draft)
     _account(package, draft, counts, numbering, notes)
@@ -120,21 +117,6 @@ def _furniture(
             )
 
 
-def _embedded(package: Package) -> int:
-    """Files inside the file that hang on the document, its headers or its notes; data of charts is not counted."""
-    targets: set[str] = set()
-    for part in package.parts():
-        folder, _, name = part.rpartition("/")
-        if folder.endswith("word/_rels") and name.endswith(".xml.rels"):
-            owner = f"{folder.removesuffix('_rels')}{name.removesuffix('.rels')}"
-            targets.update(
-                relationship.target.lower()
-                for relationship in package.relationships(owner).values()
-                if relationship.kind.lower() in _EMBEDDED and not relationship.external
-            )
-    return len(targets)
-
-
 def _properties(package: Package, draft: Draft) -> None:
     """Title, authors and dates from the core properties. A title can also be the one shown."""
     found = core_properties(package, draft)
@@ -154,8 +136,6 @@ def _account(package: Package, draft: Draft, counts: Counter[str], numbering: Nu
     if counts["hidden"]:
         package.warn("hidden_text")
         draft.metadata["hidden_characters"] = str(counts["hidden"])
-    if counts["embedded"]:
-        package.warn("embedded_not_read")
     if numbering.approximated:
         package.warn("number_format_approximated")
     if any(part.endswith("vbaproject.bin") for part in package.parts()):

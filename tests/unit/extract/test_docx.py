@@ -365,7 +365,7 @@ def test_imported_document_brings_its_tables_and_notes(tmp_path: Path) -> None:
     assert len(draft.tables) == 2
 
 
-def test_unreadable_chunk_and_embedded_files_are_said(tmp_path: Path) -> None:
+def test_an_unreadable_chunk_is_said_and_embedded_files_are_members_elsewhere(tmp_path: Path) -> None:
     path = make(
         tmp_path / "a",
         paragraph("Text") + '<w:altChunk r:id="x"/><w:altChunk r:id="missing"/>',
@@ -373,8 +373,8 @@ def test_unreadable_chunk_and_embedded_files_are_said(tmp_path: Path) -> None:
         related={"x": ("aFChunk", "x.rtf"), "p": ("package", "embeddings/sheet.xlsx")},
     )
     draft = read(path)
-    assert draft.warnings == ["altchunk_not_read", "embedded_not_read"]
-    assert draft.dropped == [Dropped(what="embedded_files", count=1)]
+    assert draft.warnings == ["altchunk_not_read"]
+    assert draft.dropped == []
 
 
 def test_core_properties(tmp_path: Path) -> None:
