@@ -85,6 +85,14 @@ class Numbering:
                     entry.levels[ilvl] = replace(entry.levels.get(ilvl, Level()), start=start)
             self._lists[identifier] = entry
 
+    def add(self, num_id: int, abstract: int, levels: dict[int, Level], restarts: dict[int, int]) -> None:
+        """A list of a format that has no numbering part. Lists with the same `abstract` count on together."""
+        self._lists[num_id] = _List(abstract, levels, restarts)
+
+    def forget(self, abstract: int) -> None:
+        """The next paragraph of these lists is their first."""
+        self._counts.pop(abstract, None)
+
     def level_of_style(self, num_id: int, chain: tuple[str, ...]) -> int | None:
         """The level that is bound to one of these styles, nearest style first."""
         levels = self._lists[num_id].levels if num_id in self._lists else {}
