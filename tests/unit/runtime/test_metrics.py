@@ -27,6 +27,7 @@ LABELS = {
     "stage", "group", "topic", "partition", "code", "kind", "source", "format", "outcome", "lane", "le", "version",
 }  # fmt: skip
 UNITS = (
+    "_pages",
     "_ratio",
     "_characters",
     "_seconds",
