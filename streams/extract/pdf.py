@@ -21,7 +21,22 @@ __all__ = ["VERSION", "extract"]
 
 
 def extract(request: Request) -> Draft:
-    """The draft of the PDF at `request.path`.
+    """The draft of the PDF at `request.path`; see `_extract`."""
+    return _extract(request, None)
+
+
+def extract_with_pdfium(request: Request) -> Draft:
+    """The same with the text of each page as PDFium reads it: for decisions that name this tool."""
+    return _extract(request, "pypdfium2")
+
+
+def extract_with_pdfminer(request: Request) -> Draft:
+    """The same with the text of each page as pdfminer.six reads it, some ten pages a second."""
+    return _extract(request, "pdfminer.six")
+
+
+def _extract(request: Request, reader: str | None) -> Draft:
+    """The draft of a PDF, its text read by `reader` (of `pdf_text_layer.READERS`), or by the best one for each page.
 
     Raises:
         DocumentError: `encrypted`, `truncated`, `corrupt`, or `too_large` for more than `request.max_pages` pages.
@@ -29,7 +44,7 @@ def extract(request: Request) -> Draft:
     with open_pdf(request.path) as pdf:
         if pdf.page_count > request.max_pages:
             raise DocumentError("too_large", f"It has {pdf.page_count} pages; the limit is {request.max_pages}.")
-        work = read_pages(pdf)
+        work = read_pages(pdf, reader)
         outline = {pdf_blocks.normal(title): level for level, title, _ in reversed(pdf.outline()) if title.strip()}
         information = pdf.metadata()
         language = pdf_info.parse_language(pdf.language())
@@ -54,12 +69,13 @@ def extract(request: Request) -> Draft:
     title = pdf_info.parse_title(information.get("title", ""))
     if title is None:
         title = next((item.text for item in items if item.kind is BlockKind.TITLE), None)
-    scans = sum(page.ocr for page in work.pages)
-    texts = sum(bool(page.groups) and not page.ocr for page in work.pages)
+    recognised = [page.ocr and not unread for page, unread in zip(work.pages, work.unreadable, strict=True)]
+    scans = sum(recognised)
+    texts = sum(bool(page.groups) and not ocr for page, ocr in zip(work.pages, recognised, strict=True))
     return Draft(
         blocks=blocks,
         tables=tables,
-        pages=[_page(page, work.rotations[index]) for index, page in enumerate(work.pages)],
+        pages=[_page(work, index) for index in range(len(work.pages))],
         page_count=page_count,
         method=Method.NATIVE if not scans else Method.MIXED if texts else Method.OCR,
         title=title,
@@ -168,19 +184,22 @@ def _block(item: Item, work: Work, tables: list[Table]) -> Block:
     )
 
 
-def _page(page: PageLines, rotation: int) -> Page:
-    characters = page.characters
+def _page(work: Work, index: int) -> Page:
+    page = work.pages[index]
     source = BlockSource.UNKNOWN
-    if characters:
-        source = BlockSource.OCR if page.ocr else BlockSource.TEXT_LAYER
+    if page.characters:
+        # an old recognition that can't be read is done again, so its page does not count as recognised
+        source = BlockSource.OCR if page.ocr and not work.unreadable[index] else BlockSource.TEXT_LAYER
     return Page(
         number=page.number,
         width=round(page.width, 2),
         height=round(page.height, 2),
-        rotation=rotation,
-        characters=characters,
+        rotation=work.rotations[index],
+        characters=page.characters,
         source=source,
         image_area=page.image_area,
+        reader=work.readers[index],
+        unreadable=work.unreadable[index],
     )
 
 

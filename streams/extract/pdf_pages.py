@@ -7,10 +7,11 @@ from collections import Counter
 
 import msgspec
 
-from streams.extract import pdf_figures, pdf_layout, pdf_tables
+from streams.extract import pdf_figures, pdf_info, pdf_layout, pdf_tables
 from streams.extract.pdf_grid import RuledTable
 from streams.extract.pdf_lines import PageLines, page_lines
 from streams.extract.pdf_stand_ins import replace
+from streams.extract.pdf_text_layer import TextLayers
 from streams.extract.tools.mupdf import PageError, PageRead, Pdf
 from streams.extract.tools.mupdf_marks import Marks
 
@@ -25,6 +26,8 @@ class Work(msgspec.Struct, kw_only=True):
     figures: list[list[str]] = []
     marks: list[Marks] = []
     rotations: list[int] = []
+    readers: list[str] = []  # the library that read each page, where it is not the first one
+    unreadable: list[bool] = []
     attachments: int = 0
     warnings: list[str] = []
     dropped: Counter[str] = msgspec.field(default_factory=Counter)
@@ -35,9 +38,14 @@ class Work(msgspec.Struct, kw_only=True):
             self.warnings.append(code)
 
 
-def read_pages(pdf: Pdf) -> Work:
-    """All pages of an open PDF. A page that fails is empty, with the warning `page_failed`."""
+def read_pages(pdf: Pdf, reader: str | None = None) -> Work:
+    """All pages of an open PDF. A page that fails is empty, with the warning `page_failed`.
+
+    Args:
+        reader: the library of `pdf_text_layer.READERS` that a decision has named for the text.
+    """
     work = Work()
+    layers = TextLayers(pdf, pdf_info.parse_language(pdf.language()), reader)
     for number in range(1, pdf.page_count + 1):
         try:
             page = pdf.read(number)
@@ -46,7 +54,11 @@ def read_pages(pdf: Pdf) -> Work:
             page = PageRead(
                 width=0, height=0, rotation=0, lines=[], vectors=[], images=[], shades=[], clipped=0, marks=Marks(),
             )  # fmt: skip
-        lines = page_lines(page, number)
+        page, lines, read_by, unreadable = layers.check(page, page_lines(page, number))
+        if read_by:
+            work.warn("text_layer_replaced")
+        if unreadable:
+            work.warn("text_layer_unreadable")
         tables = pdf_tables.page_tables(pdf, page, lines, work.warn)
         figures = _figures(page, lines)
         for _, group in lines.groups:
@@ -61,6 +73,8 @@ def read_pages(pdf: Pdf) -> Work:
         work.figures.append(figures)
         work.marks.append(page.marks)
         work.rotations.append(page.rotation)
+        work.readers.append(read_by)
+        work.unreadable.append(unreadable)
         work.attachments += page.marks.attachments
         work.dropped["hidden_annotation"] += page.marks.hidden
         work.dropped["annotation_beyond_limit"] += page.marks.more

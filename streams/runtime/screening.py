@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from streams.blobs.claim import payload_bytes
-from streams.extract.registry import plan
+from streams.extract.registry import named, plan
 from streams.records import (
     Attempt,
     CanonSummary,
@@ -18,7 +18,6 @@ from streams.records import (
     Extracted,
     Judged,
     Lane,
-    Method,
     Outcome,
     Payload,
     RecognitionRequest,
@@ -45,8 +44,8 @@ NEEDS_RECOGNITION = "needs_recognition"
 
 def recognition_wanted(settings: Settings, screening: Screening, attempt: Attempt | None) -> bool:
     """Whether a canon goes to recognition before it is judged for good."""
-    native = attempt is not None and attempt.method is Method.NATIVE
-    return settings.recognition.enabled and native and NEEDS_RECOGNITION in screening.problems
+    fresh = attempt is not None and named(attempt.extractor) is not None  # else it was recognised already
+    return settings.recognition.enabled and fresh and NEEDS_RECOGNITION in screening.problems
 
 
 def unrecognised(judged: Judged, why: str) -> Judged:

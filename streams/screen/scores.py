@@ -275,10 +275,11 @@ def amount_of_writing(text: str) -> int:
     )
 
 
-def image_only_pages(body: CanonBody, characters: dict[int, int], *, below: int, min_area: float) -> list[int]:
-    """Pages under images that have (nearly) no text and were not recognised yet."""
+def unread_pages(body: CanonBody, characters: dict[int, int], *, below: int, min_area: float) -> list[int]:
+    """Pages that were not recognised yet: under images with (nearly) no text, or with a text that no library reads."""
     return [
         page.number
         for page in body.pages
-        if page.source is not BlockSource.OCR and page.image_area >= min_area and characters.get(page.number, 0) < below
+        if page.source is not BlockSource.OCR
+        and (page.unreadable or (page.image_area >= min_area and characters.get(page.number, 0) < below))
     ]

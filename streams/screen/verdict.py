@@ -112,14 +112,14 @@ class _Case:
             self._hold("near_empty_pages", f"{len(empty)} of {len(characters)} pages have hardly any text")
         elif 0 < sum(characters.values()) < limits.min_page_characters:
             self._hold("near_empty_pages", f"{sum(characters.values())} characters in all")
-        images = numbers.image_only_pages(
+        unread = numbers.unread_pages(
             body, characters, below=limits.near_empty_page_characters, min_area=limits.min_image_area
         )
         for page in body.pages:
             self.pages[page.number]["image_area"] = page.image_area
-        self.scores["image_only_pages"] = share = len(images) / len(characters)
+        self.scores["image_only_pages"] = share = len(unread) / len(characters)
         if share > limits.max_image_only_pages:
-            self._hold("needs_recognition", f"no text under the images of page {_listed(images)}")
+            self._hold("needs_recognition", f"no text that can be read on page {_listed(unread)}")
 
     def _damaged_pages(self) -> None:
         """A code that single pages have: it holds the document when there are too many of them, else it is said."""

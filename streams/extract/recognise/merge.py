@@ -57,6 +57,7 @@ def merged(
     dropped = Counter({item.what: item.count for item in body.dropped})
     dropped["recognition_noise"] += noise
     gone: set[int] = set()
+    untrue = False  # some page's layer was replaced
     added: dict[int, list[Block]] = {}
     kept_pages: set[int] = set()  # their text is that of the layer
     for number in sorted(recognised):
@@ -64,16 +65,23 @@ def merged(
         if not here:
             added[number] = new
         elif _is_broken(here, new):
+            untrue = True
             gone.update(layer.by_page[number])
             dropped["replaced_text_layer"] += sum(len("".join(block.text.split())) for block in here)
             added[number] = new
         else:
+            lost = [i for i in layer.by_page[number] if _is_lost(body.blocks[i])] if new else []
+            gone.update(lost)
+            dropped["replaced_text_layer"] += sum(len("".join(body.blocks[i].text.split())) for i in lost)
             added[number] = _beyond(here, new)
             if not _is_nearly_empty(here):
-                added[number] = [_in_picture(block) for block in added[number]]
+                added[number] = [block if lost else _in_picture(block) for block in added[number]]
                 kept_pages.add(number)
     blocks, places = _in_order(layer, gone, added)
-    pages = [_as_it_was(page, layer) if page.number in kept_pages else page for page in pages]
+    pages = [
+        _as_it_was(page, layer, confirmed=bool(by_page.get(page.number))) if page.number in kept_pages else page
+        for page in pages
+    ]
     tables, blocks = _tables(body.tables, blocks)
     ids = {block.id: places[index] for index, block in enumerate(body.blocks) if index in places}
     refs = {places[i]: ids[b.ref] for i, b in enumerate(body.blocks) if i in places and b.ref and b.ref in ids}
@@ -84,7 +92,7 @@ def merged(
         pages=pages,
         page_count=body.page_count,
         method=Method.MIXED if text_kept else Method.OCR,
-        title=body.title if not gone else None,
+        title=body.title if not untrue else None,
         authors=list(body.authors),
         created=body.created,
         modified=body.modified,
@@ -96,8 +104,15 @@ def merged(
     )
 
 
-def _as_it_was(page: Page, layer: Layer) -> Page:
-    return next(before for before in layer.body.pages if before.number == page.number)
+def _as_it_was(page: Page, layer: Layer, *, confirmed: bool) -> Page:
+    """The page of the layer. What recognition has seen as well, or not better, is as readable as it will be."""
+    before = next(before for before in layer.body.pages if before.number == page.number)
+    return msgspec.structs.replace(before, unreadable=False) if confirmed else before
+
+
+def _is_lost(block: Block) -> bool:
+    """Whether a block of a layer is mostly characters that no font can name."""
+    return 2 * block.text.count("\ufffd") > len("".join(block.text.split()))
 
 
 def _is_nearly_empty(blocks: Sequence[Block]) -> bool:

@@ -241,7 +241,7 @@ def test_scan_needs_recognition() -> None:
     )
     found = judged(hybrid)
     assert found.problems == ["needs_recognition"]
-    assert found.error == "needs_recognition: no text under the images of page 2"
+    assert found.error == "needs_recognition: no text that can be read on page 2"
 
 
 def test_recognised_page_without_text_does_not_ask_again() -> None:
