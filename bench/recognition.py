@@ -13,6 +13,7 @@ import re
 import resource
 import subprocess
 import tempfile
+import threading
 import time
 import unicodedata
 from collections import Counter
@@ -148,11 +149,36 @@ def _work(pipe: Any, files: list[Path], most: int) -> None:
 
     os.environ["OMP_THREAD_LIMIT"] = "1"  # as the slots have it
     JOBS["warm"](msgspec.Raw(b"null"), b"")
+    watched = _Engine()
+    watched.start()
     with tempfile.TemporaryDirectory(prefix="canonry-bench.") as folder:
         pages = [page for file in files for page in _pages(file, most, Path(folder))]
     own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    engine = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-    pipe.send((pages, own, engine))
+    pipe.send((pages, own, watched.most_mb))
+
+
+class _Engine(threading.Thread):
+    """The most memory that a process of the engine had; what its parent had when it was forked does not count."""
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self.most_mb = 0.0
+
+    def run(self) -> None:
+        while True:
+            for children in Path("/proc/self/task").glob("*/children"):
+                for pid in _read(children).split():
+                    status = dict(line.split(":", 1) for line in _read(Path(f"/proc/{pid}/status")).splitlines())
+                    if status.get("Name", "").strip().startswith("tesseract"):
+                        self.most_mb = max(self.most_mb, int(status.get("VmHWM", "0 kB").split()[0]) / 1024)
+            time.sleep(0.05)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:
+        return ""
 
 
 def _pages(file: Path, most: int, folder: Path) -> Iterator[Measured]:

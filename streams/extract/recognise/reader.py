@@ -82,7 +82,7 @@ class Reading(msgspec.Struct, kw_only=True):
 
 def letters(text: str) -> int:
     """Letters and digits of a text."""
-    return sum(character.isalnum() for character in text)
+    return sum(map(str.isalnum, text))
 
 
 def confidence(words: Sequence[SeenWord]) -> float | None:
