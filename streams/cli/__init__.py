@@ -50,6 +50,7 @@ class Commands(click.Group):
         "deletes": "deletes",
         "erase": "deletes",
         "replay": "replay",
+        "quarantine": "quarantine",
         "broker": "log",
         "topics": "log",
         "schemas": "log",
