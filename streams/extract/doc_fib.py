@@ -10,8 +10,8 @@ from enum import IntEnum
 
 from streams.errors import DocumentError
 
-WORD_6, WORD_97 = 101, 192
-"""`nFib` from which on a file is of Word 6 (or 95), and of Word 97 (or later)."""
+WORD_6, WORD_95, WORD_97 = 101, 104, 192
+"""`nFib` from which on a file is of Word 6, 95, and 97 or later."""
 _ENCRYPTED, _SECOND_TABLE, _WIDE = 0x0100, 0x0200, 0x1000
 _STORIES = 8
 
@@ -56,7 +56,7 @@ class Fib:
         self.main = main
         self.is_old = self.version < WORD_97
         self.is_plain = self.version < WORD_6  # Word 1 and 2: only its text is read
-        self.is_wide = not self.is_old and bool(self.flags & _WIDE)
+        self.is_wide = self.version >= WORD_95 and bool(self.flags & _WIDE)
         self.table_name = "1Table" if self.flags & _SECOND_TABLE else "0Table"
         self.text_start, self.text_end = struct.unpack_from("<II", main, 0x18)
         at = 0x34 if self.is_old else 0x4C

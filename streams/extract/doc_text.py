@@ -132,7 +132,7 @@ def _pieces(fib: Fib, clx: bytes) -> list[Piece]:
         positions, entries = plex(clx[at + 5 : at + 5 + size], 8)
         for number, entry in enumerate(entries):
             offset, modifier = struct.unpack_from("<IH", entry, 2)
-            width = 1 if fib.is_old else 2
+            width = 1 if fib.is_old and not fib.is_wide else 2
             if not fib.is_old and offset & 0x40000000:
                 offset, width = (offset & 0x3FFFFFFF) // 2, 1
             changes = _piece_changes(modifier, lists, is_old=fib.is_old)
