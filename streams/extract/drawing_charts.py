@@ -81,11 +81,11 @@ def _points(source: etree._Element, date_1904: bool) -> dict[int, str]:
         common = "" if code is None else code.text or ""
         level: dict[int, str] = {}
         for name, point in children(cache):
-            at, content = point.get("idx") or "", child(point, "c:v")
-            if name == "c:pt" and at.isascii() and at.isdigit() and len(at) <= 9 and content is not None:
+            place, content = _place(point), child(point, "c:v")
+            if name == "c:pt" and place is not None and content is not None:
                 text = (content.text or "").strip()
                 is_number = short(cache.tag) in ("c:numCache", "c:numLit")
-                level[int(at)] = _number(text, point.get("formatCode") or common, date_1904) if is_number else text
+                level[place] = _number(text, point.get("formatCode") or common, date_1904) if is_number else text
         levels.insert(0, level)
     if len(levels) <= 1:
         return levels[0] if levels else {}
@@ -96,6 +96,11 @@ def _points(source: etree._Element, date_1904: bool) -> dict[int, str]:
             outer[depth] = level.get(at, outer[depth] if depth < len(levels) - 1 else "")
         joined[at] = " / ".join(text for text in outer if text)
     return joined
+
+
+def _place(point: etree._Element) -> int | None:
+    text = point.get("idx") or ""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 9 else None
 
 
 def _caches(source: etree._Element) -> Iterator[etree._Element]:
@@ -202,9 +207,9 @@ def _extended_points(level: etree._Element) -> dict[int, str]:
     code = level.get("formatCode") or ""
     found: dict[int, str] = {}
     for name, point in children(level):
-        at, text = point.get("idx") or "", (point.text or "").strip()
-        if name == "cx:pt" and at.isascii() and at.isdigit() and len(at) <= 9:
-            found[int(at)] = _number(text, code, False) if code else text
+        place, text = _place(point), (point.text or "").strip()
+        if name == "cx:pt" and place is not None:
+            found[place] = _number(text, code, False) if code else text
     return found
 
 

@@ -74,6 +74,11 @@ def descendants(element: etree._Element | None, *names: str) -> list[etree._Elem
     return [] if element is None else list(element.iter(*(_key(name) for name in names)))
 
 
+def text_of(element: etree._Element) -> str:
+    """All text below, as it stands."""
+    return "".join(str(text) for text in element.itertext())
+
+
 def points(length: str | None) -> float | None:
     """A length (part 3, 18.3.18) in points; null for what is none."""
     match = _LENGTH.fullmatch((length or "").strip())

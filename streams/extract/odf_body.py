@@ -14,7 +14,7 @@ from lxml import etree
 from streams.extract.block_list import BlockList
 from streams.extract.docx_captions import bind
 from streams.extract.docx_tables import only_first_row_bold, record
-from streams.extract.odf import Source, attr, child, children, descendants, name_of, whole
+from streams.extract.odf import Source, attr, child, children, descendants, name_of, text_of, whole
 from streams.extract.odf_inline import SHAPES, Inline, InlineReader, annotation
 from streams.extract.odf_objects import formula_of, object_table
 from streams.extract.odf_stream import MAX_DEPTH, Item, Unwrapper
@@ -371,7 +371,7 @@ class Body(BlockList):
             text = "\n".join(self.lines(body, found))
             if not text:
                 continue
-            marker = None if citation is None else attr(citation, "text:label") or "".join(citation.itertext()).strip()
+            marker = None if citation is None else attr(citation, "text:label") or text_of(citation).strip()
             index = self.put(BlockKind.FOOTNOTE, text, marker=marker or None, links=found.links)
             if at is not None:
                 self.refs[index] = at

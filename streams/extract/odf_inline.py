@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from lxml import etree
 
 from streams.extract.docx_symbols import readable
-from streams.extract.odf import attr, child, children, count, name_of
+from streams.extract.odf import attr, child, children, count, name_of, text_of
 from streams.extract.odf_styles import Look, Styles
 from streams.records import Link
 
@@ -120,7 +120,7 @@ class InlineReader:
                 into.is_hidden = into.is_hidden or attr(found, "text:is-hidden") == "true"
             case "text:hidden-text":
                 unseen = attr(found, "text:is-hidden") != "false"
-                text = "".join(found.itertext()) or attr(found, "text:string-value") or ""
+                text = text_of(found) or attr(found, "text:string-value") or ""
                 self._put(text, look, into, hidden or unseen, page_field)
             case "text:script":
                 self.counts["script"] += 1

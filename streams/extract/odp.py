@@ -10,7 +10,18 @@ from dataclasses import dataclass
 
 from lxml import etree
 
-from streams.extract.odf import Source, attr, child, children, descendants, document_info, name_of, open_source, points
+from streams.extract.odf import (
+    Source,
+    attr,
+    child,
+    children,
+    descendants,
+    document_info,
+    name_of,
+    open_source,
+    points,
+    text_of,
+)
 from streams.extract.odf_body import Body, Found
 from streams.extract.odf_inline import SHAPES
 from streams.extract.odf_styles import Styles
@@ -62,7 +73,7 @@ class _Deck:
         self._masters = {attr(one, "style:name"): one for one in descendants(source.styles, "style:master-page")}
         self._layouts = {attr(one, "style:name"): one for one in descendants(source.styles, "style:page-layout")}
         self._declared = {
-            (name, attr(one, "presentation:name")): "".join(one.itertext()).strip()
+            (name, attr(one, "presentation:name")): text_of(one).strip()
             for name, one in children(container)
             if name.endswith("-decl")
         }

@@ -35,7 +35,9 @@ def _ordered(boxes: Sequence[Box], items: list[int], depth: int) -> list[int]:
         return _by_rows(boxes, items)
     down, rows = _widest_gap(boxes, items, 1)
     across, columns = _widest_gap(boxes, items, 0)
-    if across is not None and (down is None or (across > COLUMN_GAP * down and not _is_raster(boxes, items))):
+    if across is not None and down is not None and _is_raster(boxes, items):
+        return _by_rows(boxes, items)
+    if across is not None and (down is None or (across > COLUMN_GAP * down and _are_beside(boxes, columns))):
         parts = columns
     elif down is not None:
         parts = rows
@@ -56,6 +58,13 @@ def _widest_gap(boxes: Sequence[Box], items: list[int], axis: int) -> tuple[floa
     if best is None:
         return None, []
     return best, [[index for *_, index in spans[:at]], [index for *_, index in spans[at:]]]
+
+
+def _are_beside(boxes: Sequence[Box], columns: list[list[int]]) -> bool:
+    """Whether the shorter of two columns has the other beside at least half of it; else one stands above the other."""
+    spans = [(min(boxes[one][1] for one in part), max(boxes[one][3] for one in part)) for part in columns]
+    shared = min(end for _, end in spans) - max(start for start, _ in spans)
+    return shared * 2 >= min(end - start for start, end in spans)
 
 
 def _shrunk(start: float, end: float) -> tuple[float, float]:
