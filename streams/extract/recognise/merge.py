@@ -11,6 +11,7 @@ import msgspec
 from streams.extract.outcome import Draft
 from streams.extract.recognise import languages as by_language
 from streams.records import FURNITURE, Block, BlockKind, BlockSource, CanonBody, Dropped, Method, Page, Table
+from streams.screen import words as word_lists
 
 NEARLY_EMPTY = 50
 """Characters below which a page of pictures has no text to speak of; the screen's threshold for such pages."""
@@ -176,9 +177,22 @@ def _is_broken(layer: Sequence[Block], found: Sequence[Block]) -> bool:
     if text.count("\ufffd") > 0.1 * len(text):
         return True
     languages = sorted({code for said in (text, other) if (code := by_language.language_of(said)) is not None} | {"en"})
-    before = max(by_language.rate(text, code) or 0.0 for code in languages)
-    after = max(by_language.rate(other, code) or 0.0 for code in languages)
+    before = max(_known_share(text, code) for code in languages)
+    after = max(_known_share(other, code) for code in languages)
     return after > before + (_BETTER if recognised else 0.0)
+
+
+def _known_share(text: str, language: str) -> float:
+    """Known words of three letters and more for each piece between blanks that has letters.
+
+    Short words are known in any rubbish: "l e t t e r" is six letters that a list has. Where they are right, both texts
+    have them.
+    """
+    code = word_lists.list_for(language)
+    pieces = sum(any(map(str.isalpha, piece)) for piece in text.split())
+    if code is None or not pieces:
+        return 0.0
+    return word_lists.known([token for token in word_lists.tokens(text) if len(token) > 2], code) / pieces
 
 
 def _letters(text: str) -> int:
