@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from streams.extract import pdf_grid
+from streams.extract import pdf_table_fill
 from streams.extract.pdf_grid import Grid, RuledTable
 from streams.extract.pdf_lines import Frame, Line
 from streams.extract.tools.mupdf import Word
@@ -15,4 +15,4 @@ def fill(laid: LaidTable, words: Sequence[Word], lines: Sequence[Line], frame: F
     """The table of a grid that the model gives; None when what falls into it is no table."""
     grid = Grid(us=laid.us, vs=laid.vs, below=[], beside=[])
     grid.spans = [(cell.row, cell.col, cell.row_span, cell.col_span) for cell in laid.cells]
-    return pdf_grid.fill(grid, words, lines, frame)
+    return pdf_table_fill.fill(grid, words, lines, frame)

@@ -7,10 +7,10 @@ column or in many.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from streams.extract.pdf_lines import Frame, Line
+from streams.extract.pdf_table_words import is_value
 from streams.extract.tools.mupdf import Vector
 
 _SHORT = 24  # characters of a piece that may be a cell's
@@ -20,10 +20,7 @@ _ENOUGH = 24
 _MOST = 32  # pieces of a row that are compared
 _REACH = 4.5  # of the font size: how far apart the rows of a run are
 _THIN = 3.0  # points
-_FIGURES = r"[\d.,:/  \-–−+*%‰]*"
-_VALUE = re.compile(
-    rf"[(\[]?[-+−–±<>≤≥~]?\s?[$€£¥]?\s?{_FIGURES}\d{_FIGURES}[)\]]?[*†a-z]{{0,2}}|[-–—.…*xX✓]|n/?a|N/?A"
-)
+
 
 Piece = tuple[float, float, str]  # u from and to, text
 
@@ -78,7 +75,7 @@ def _weight(pieces: list[Piece]) -> int:
     short = sum(len(text) <= _SHORT for _, _, text in pieces)
     if short >= 4:
         return 12
-    if short >= 2 or any(len(text) <= _SHORT and _VALUE.fullmatch(text) for _, _, text in pieces[1:]):
+    if short >= 2 or any(is_value(text) for _, _, text in pieces[1:]):
         return 8
     return 3 if short and sum(map(str.isalpha, pieces[0][2])) >= 3 else 0  # beside a long text; a list's label is none
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from streams.extract import pdf_grid, pdf_table_laid, pdf_table_signs
+from streams.extract import pdf_grid, pdf_table_fill, pdf_table_laid, pdf_table_signs
 from streams.extract.pdf_grid import RuledTable
 from streams.extract.pdf_lines import Line, PageLines
 from streams.extract.pdf_stand_ins import is_inside, replace
@@ -33,7 +33,7 @@ def page_tables(pdf: Pdf, page: PageRead, lines: PageLines, warn: Callable[[str]
         words = _Words(pdf, lines)
         grids = pdf_grid.grids(page.vectors, frame)
         for grid in grids if len(grids) <= _MOST_GRIDS else ():
-            _keep(pdf_grid.fill(grid, words.seen(), group, frame), lines, tables)
+            _keep(pdf_table_fill.fill(grid, words.seen(), group, frame), lines, tables)
         if pdf_table_signs.may_hold_tables(group, page.vectors, frame):
             for laid in pdf.laid_tables(lines.number, frame.turn):
                 if not any(_overlap(laid.box, table.box) for table in tables):
