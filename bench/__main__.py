@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bench import encodings, formats, recognition
+from bench import encodings, formats, recognition, tables
 from bench.report import Result, machine, show
 from bench.world import World
 
@@ -27,7 +27,7 @@ BENCHMARKS = {
     "restore": "states of the ledger read from `versions`: seconds and memory",
 }
 """In the order of running: `unchanged` and `replay` find what `memory` has filled."""
-ON_FOLDERS = {"encodings": encodings.main, "formats": formats.main, "recognition": recognition.main}
+ON_FOLDERS = {"encodings": encodings.main, "formats": formats.main, "tables": tables.main, "recognition": recognition.main}
 """Of labelled files, named after it; without a log."""
 
 
