@@ -27,7 +27,12 @@ BENCHMARKS = {
     "restore": "states of the ledger read from `versions`: seconds and memory",
 }
 """In the order of running: `unchanged` and `replay` find what `memory` has filled."""
-ON_FOLDERS = {"encodings": encodings.main, "formats": formats.main, "tables": tables.main, "recognition": recognition.main}
+ON_FOLDERS = {
+    "encodings": encodings.main,
+    "formats": formats.main,
+    "tables": tables.main,
+    "recognition": recognition.main,
+}
 """Of labelled files, named after it; without a log."""
 
 
