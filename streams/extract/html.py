@@ -62,7 +62,7 @@ def extract(request: Request) -> Draft:
     """The blocks, tables and metadata of a page. Errors: none of its own; every text parses as HTML."""
     text, warnings, done = source_text(request, "windows-1252")
     if request.detection.media_type == "application/xhtml+xml":
-        text = _as_html(text)
+        text = as_html(text)
     walk, meta, flattened = parse(text, whole_page=True)
     if flattened:
         warnings.append("deep_nesting")
@@ -100,6 +100,7 @@ def parse(text: str, *, whole_page: bool = False) -> tuple[Walk, PageMeta, int]:
     walk = Walker(main).run(root)
     if main is not None:
         walk.blocks = mark_edges(walk.blocks)
+        walk.evidence.add("article")
     return walk, page_meta(tree), flattened
 
 
@@ -154,7 +155,7 @@ def _after(text: str, what: str, position: int) -> int:
     return len(text) if found < 0 else found + len(what)
 
 
-def _as_html(text: str) -> str:
+def as_html(text: str) -> str:
     """XHTML in the syntax of HTML: `<script/>` would swallow the rest of the page, CDATA would be a comment."""
     text = _CDATA.sub(lambda m: m[1].replace("&", "&amp;").replace("<", "&lt;"), text)
     return _SELF_CLOSED.sub(lambda m: m[0] if m[1].lower() in _VOID else f"<{m[1]}{m[2]}></{m[1]}>", text)
@@ -163,16 +164,18 @@ def _as_html(text: str) -> str:
 def _no_content(walk: Walk, meta: PageMeta) -> list[str]:
     """`not_content` and what it is: a gate (login, consent, error, captcha) or the shell of an application.
 
-    Short pages are documents; only what asks for something instead of saying something is none.
+    Short pages are documents; only what asks for something instead of saying something is none. A form to sign in
+    beside an article makes no gate of it.
     """
     shown = [b for b in walk.blocks if b.kind is not BlockKind.BOILERPLATE]
     length = sum(len(b.text) for b in shown) + sum(len(c.text) for t in walk.tables for c in t.cells)
     if length > GATE_CHARS:
         return []
-    if walk.passwords or "captcha" in walk.evidence:
-        return ["not_content", "login_page" if walk.passwords else "captcha_page"]
     heads = [meta.title or "", *(b.text for b in shown[:2])]
-    if any(_GATES.match(head) for head in heads) and length < GATE_CHARS / 2:
+    named = any(_GATES.match(head) for head in heads)
+    if (walk.passwords or "captcha" in walk.evidence) and (named or "article" not in walk.evidence):
+        return ["not_content", "login_page" if walk.passwords else "captcha_page"]
+    if named and length < GATE_CHARS / 2:
         return ["not_content", "gate_page"]
     scripts = walk.dropped["script"]
     text = " ".join(b.text for b in walk.blocks) + " " + meta.noscript

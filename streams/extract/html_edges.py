@@ -15,25 +15,30 @@ MAX_LABEL, MAX_LINE, MAX_CAPTION = 40, 160, 400
 """Characters of a label, of a line beside the text, and of a caption."""
 
 _BUTTONS = frozenset(
-    """
-    advertisement|advertisements|advertising|advert|ad|anzeige|werbung|publicité|publicidad|pubblicità|sponsored|promoted
-    share|share this|share this article|share this story|share on facebook|share on twitter|tweet|tweet on twitter|pin it
-    facebook|twitter|linkedin|whatsapp|email|e-mail|reddit|pinterest|flipboard|telegram|copy link|copy|print|buffer
-    teilen|drucken|partager|imprimer|compartir|condividi|stampa|click to tweet|view comments|show comments|comments
-    close|caption|video|play video|watch|watch video|photo|photos|gallery|view gallery|previous|next|previous next
-    skip to content|skip to main content|scroll to top|back to top|scroll back to top|nach oben|haut de page
-    read more|continue reading|show more|load more|weiterlesen|lire la suite|leer más|leggi tutto|loading|menu|search
-    more|story continues below|article continues below advertisement|story continues below advertisement|0 comments
-    """.replace("\n", "|").split("|")
-) - {""}  # fmt: skip
+    word
+    for line in (
+        "advertisement|advertisements|advertising|advert|ad|anzeige|werbung|publicité|publicidad|pubblicità|sponsored",
+        "promoted|share|share this|share this article|share this story|share on facebook|share on twitter|tweet",
+        "tweet on twitter|pin it|facebook|twitter|linkedin|whatsapp|email|e-mail|reddit|pinterest|flipboard|telegram",
+        "copy link|copy|print|buffer|teilen|drucken|partager|imprimer|compartir|condividi|stampa|click to tweet",
+        "view comments|show comments|comments|0 comments|close|caption|video|play video|watch|watch video|photo|photos",
+        "gallery|view gallery|previous|next|previous next|skip to content|skip to main content|scroll to top",
+        "back to top|scroll back to top|nach oben|haut de page|read more|continue reading|show more|load more",
+        "weiterlesen|lire la suite|leer más|leggi tutto|loading|menu|search|more|story continues below",
+        "article continues below advertisement|story continues below advertisement",
+    )
+    for word in line.split("|")
+)
+"""Whole texts of blocks that are buttons and labels of a site, in lower case."""
 _REFERENCE = re.compile(
-    r"(?:\W*)(?:related(?:\s(?:article|articles|story|stories|posts?|coverage|news|content|roundup))?|read\s(?:more|also|next)"
+    r"\W*(?:related(?:\s(?:articles?|story|stories|posts?|coverage|news|content|roundup))?|read\s(?:more|also|next)"
     r"|see\s(?:more|also)|also\s(?:read|see|on\s\S+)|more(?:\son\sthis|\sfrom\s[\w ]+|\sstories)?|must\sread"
     r"|don[’']t\smiss|recommended|most\sread|trending|you\smay\s(?:also\s)?like|you\smight\s(?:also\s)?like"
     r"|mehr\szum\sthema|lesen\ssie\sauch|auch\sinteressant|(?:à\s)?lire\saussi|leggi\sanche|lea\stambi[eé]n|lees\sook"
     r"|läs\sockså|czytaj\stakże|tags?|filed\sunder|posted\sin|topics|categories)\b\W*",
     re.IGNORECASE,
 )
+_OWN_HEADINGS = ("see also", "topics", "categories", "tags", "related work", "related topics")
 _BYLINE = re.compile(
     r"(?:by|von|par|por|di|door|written\sby|posted\sby|published\sby|reporting\sby|story\sby)\s+[A-ZÀ-Þ@][^.!?]{2,70}"
     r"|(?:published|posted|updated|last\s(?:updated|modified)|first\spublished|created|veröffentlicht|publié|"
@@ -71,34 +76,41 @@ def mark_edges(blocks: list[Block]) -> list[Block]:
             out.append(block)
             continue
         text = block.text.strip()
-        linked = _linked(block)
         label = _REFERENCE.match(text)
         new: BlockKind | None = None
         if _words(text) in _BUTTONS:
             new = BlockKind.BOILERPLATE
-        elif label and label.end() >= len(text) and len(text) <= MAX_LABEL and _only_links_follow(blocks, index):
+        elif label and _is_label(block, label.end()) and _only_links_follow(blocks, index):
             new = BlockKind.BOILERPLATE
             listing = True
-        elif listing and kind is not BlockKind.HEADING and linked >= 0.8:
+        elif listing and kind is not BlockKind.HEADING and _linked(block) >= 0.8:
             new = BlockKind.BOILERPLATE
-        elif kind is BlockKind.HEADING:
-            listing = False
         else:
             listing = False
-            if label and linked >= 0.4 and label.end() < len(text) and _has_mark(text, label.end()):
-                new = BlockKind.BOILERPLATE
-            elif linked >= 0.9 and len(text) > 20 and text == text.upper() and text != text.lower():
-                new = BlockKind.BOILERPLATE
-            elif linked > 0 and len(text) <= 250 and _OFFER.fullmatch(text):
-                new = BlockKind.BOILERPLATE
-            elif len(text) <= MAX_LINE and not started and (_BYLINE.fullmatch(text) or _DATE.fullmatch(text)):
-                new = BlockKind.METADATA
-            elif len(text) <= MAX_CAPTION and _is_caption(blocks, index, text):
-                new = BlockKind.CAPTION
+            if kind is not BlockKind.HEADING:
+                new = _beside(blocks, index, started)
         if new is None and kind is BlockKind.PARAGRAPH and len(text) > MAX_LINE:
             started = True
         out.append(block if new is None else msgspec.structs.replace(block, kind=new, level=None))
     return out
+
+
+def _beside(blocks: list[Block], index: int, started: bool) -> BlockKind | None:
+    """What a paragraph or item is, if it is none of the article's text; `started`: prose stands before it."""
+    block = blocks[index]
+    text, linked = block.text.strip(), _linked(block)
+    label = _REFERENCE.match(text)
+    if label and linked >= 0.4 and label.end() < len(text) and _has_mark(text, label.end()):
+        return BlockKind.BOILERPLATE
+    if linked >= 0.9 and len(text) > 20 and text == text.upper() and text != text.lower():
+        return BlockKind.BOILERPLATE
+    if linked > 0 and len(text) <= 250 and _OFFER.fullmatch(text):
+        return BlockKind.BOILERPLATE
+    if not started and len(text) <= MAX_LINE and (_BYLINE.fullmatch(text) or _DATE.fullmatch(text)):
+        return BlockKind.METADATA
+    if len(text) <= MAX_CAPTION and _is_caption(blocks, index, text):
+        return BlockKind.CAPTION
+    return None
 
 
 def _words(text: str) -> str:
@@ -114,6 +126,14 @@ def _has_mark(text: str, end: int) -> bool:
     """Whether the label is set off from what follows, by a colon or capitals."""
     label = text[:end].rstrip()
     return label.endswith((":", "|", "-", "–", "»", ">", "►")) or label == label.upper() or "on " in label
+
+
+def _is_label(block: Block, end: int) -> bool:
+    """Whether the words of a reference are all that a block says; a heading of these is one of the text's own."""
+    text = block.text.strip()
+    if block.kind is BlockKind.HEADING and text.casefold().startswith(_OWN_HEADINGS):
+        return False
+    return end >= len(text) and len(text) <= MAX_LABEL
 
 
 def _only_links_follow(blocks: list[Block], index: int) -> bool:

@@ -1,4 +1,4 @@
-"""Which part of a web page is its article, so that what stands around it can be labelled; no answer where none is clear.
+"""Which part of a web page is its article, so that what stands around it can be labelled; none where none is clear.
 
 Judged by where the prose stands, what the elements are called, and how much of their text is links. A page that is a
 list, a table, a form or a thread has no article in this sense, and nothing of it is judged here.
@@ -7,7 +7,6 @@ list, a table, a form or a thread has no article in this sense, and nothing of i
 from __future__ import annotations
 
 import re
-from collections import Counter
 from dataclasses import dataclass, field
 
 from selectolax.lexbor import LexborNode
@@ -16,6 +15,10 @@ from streams.extract.html_dom import BLOCKS, DROPPED, FURNITURE_ROLES, HEADINGS,
 
 MIN_PROSE = 200
 """Characters of prose below which a page has no article that could be told from the rest."""
+MIN_DATA = 60
+"""Characters of a table or list beside the article that is kept as a part of it."""
+STANDFIRST = 250
+"""Characters that may stand beside a headline and belong to it."""
 MAX_PARTS = 200_000
 """Block elements of a page above which nothing is judged."""
 DESCEND, DESCEND_HEADED, DESCEND_NAMED = 0.8, 0.6, 0.35
@@ -23,6 +26,8 @@ DESCEND, DESCEND_HEADED, DESCEND_NAMED = 0.8, 0.6, 0.35
 headline; where its name says that it is the article."""
 MOST_APART = 0.4
 """Share of the page's prose above which nothing stands beside the article, whatever its name says."""
+MIN_SHARE = 0.4
+"""Share of a page's prose that its article has at the least, unless it has comments."""
 PARAGRAPH = 70
 """Characters of a text that may be prose."""
 
@@ -31,17 +36,20 @@ _WORDS = re.compile(r"[a-z]+|\d+")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 _APART = frozenset(
-    """
-    ad ads adslot advert advertisement advertising advertorial adsbygoogle sponsor sponsored promo promos promotion
-    promoted outbrain taboola teaser teasers nav navi navigation navbar breadcrumb breadcrumbs menu menus sidebar
-    footer share sharing shares sharebar sharedaddy social socials sociallinks addthis addtoany related relateds
-    relatedposts recommend recommended recommendation recommendations recirc recirculation trending popular mostread
-    newsletter newsletters subscribe subscription signup paywall cookie cookies consent gdpr banner comment comments
-    disqus respond reply replies pagination pager tag tags tagcloud taglist topics byline bylines author authors
-    authorbox bio widget widgets toolbar tooltip modal popup overlay print printonly feedback rating ratings masthead
-    login register copyright disclaimer toc crosslinks seealso readmore morefrom nextprev skip hidden credits
-    syndication livefyre viafoura jp postmeta metadata entrymeta timestamp dateline
-    """.split()
+    word
+    for line in (
+        "ad ads adslot advert advertisement advertising advertorial adsbygoogle sponsor sponsored promo promos",
+        "promotion promoted outbrain taboola teaser teasers nav navi navigation navbar breadcrumb breadcrumbs",
+        "menu menus sidebar footer share sharing shares sharebar sharedaddy social socials sociallinks addthis",
+        "addtoany related relateds relatedposts recommend recommended recommendation recommendations recirc",
+        "recirculation trending popular mostread newsletter newsletters subscribe subscription signup paywall",
+        "cookie cookies consent gdpr banner comment comments disqus respond reply replies pagination pager tag",
+        "tags tagcloud taglist topics byline bylines author authors authorbox bio widget widgets toolbar tooltip",
+        "modal popup overlay print printonly feedback rating ratings masthead login register copyright disclaimer",
+        "toc crosslinks seealso readmore morefrom nextprev skip hidden credits syndication livefyre viafoura jp",
+        "postmeta metadata entrymeta timestamp dateline breaking",
+    )
+    for word in line.split()
 )
 """Words in names of elements that stand beside an article."""
 _APART_PAIRS = (
@@ -58,6 +66,8 @@ _BODY = re.compile(
 _ALWAYS_APART = frozenset({"cookie", "cookies", "consent", "gdpr", "modal", "popup", "overlay", "breaking"})
 _EMBEDDED = frozenset({"tweet", "embed", "quote", "pullquote", "blockquote", "image", "figure"})
 _CAPTIONS = frozenset({"caption", "captions", "gallery", "slideshow", "carousel", "imagecaption", "photocredit"})
+_DATA = {"table": 0.25, "pre": 0.25, "dl": 0.1, "ul": 0.0, "ol": 0.0}
+"""Elements of data, and the share of links up to which they are it."""
 _COMMENTS = frozenset({"comment", "comments", "disqus", "respond", "livefyre", "viafoura", "replies"})
 
 
@@ -83,7 +93,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class MainContent:
-    """`inside`: nodes whose text is the article's; `apart`: nodes below them that are none of it; `captions`: of images."""
+    """`inside`: nodes whose text is the article's; below them `apart`, none of it, and `captions` of images."""
 
     inside: frozenset[int]
     apart: frozenset[int]
@@ -96,9 +106,10 @@ def main_content(root: LexborNode) -> MainContent | None:
     if len(parts) > MAX_PARTS:
         return None
     _sum_up(parts)
-    _set_apart(parts)
+    whole, commented = parts[0].prose, _has_body(parts)
+    _set_apart(parts, commented)
     top = _top(parts)
-    if not _is_article(parts, top):
+    if not _is_article(parts[top], 0 if commented else whole):
         return None
     return MainContent(
         inside=frozenset([parts[top].node, *_kept_outside(parts, top)]),
@@ -130,13 +141,15 @@ def _measured(root: LexborNode) -> list[Part]:
         if not node.is_element_node or node.mem_id == parts[0].node:
             continue
         if entering:
-            attributes = node.attributes
-            if tag in DROPPED or is_hidden(tag, attributes):
+            if tag in DROPPED:
                 walk.send(True)
-                continue
-            if tag == "a":
+            elif tag == "a":
                 anchors += 1
-            elif tag in BLOCKS or ("-" in tag and attributes):
+            elif tag in BLOCKS or "-" in tag:
+                attributes = node.attributes
+                if is_hidden(tag, attributes):
+                    walk.send(True)
+                    continue
                 index = len(parts)
                 if index > MAX_PARTS:
                     return parts
@@ -154,7 +167,8 @@ def _names(attributes: dict[str, str | None]) -> str:
     """The words of an element's class, id, role and the like, in lower case."""
     if not attributes:
         return ""
-    given = " ".join(attributes.get(key) or "" for key in ("class", "id", "role", "itemprop", "data-component"))
+    given = f"{attributes.get('class') or ''} {attributes.get('id') or ''} {attributes.get('role') or ''}"
+    given = f"{given} {attributes.get('itemprop') or ''}"
     return " ".join(_WORDS.findall(_CAMEL.sub(" ", given[:500]).lower()))
 
 
@@ -185,10 +199,9 @@ def _sum_up(parts: list[Part]) -> None:
             above.headlines += part.headlines
 
 
-def _set_apart(parts: list[Part]) -> None:
+def _set_apart(parts: list[Part], commented: bool) -> None:
     """Marks what stands beside the article, and takes its prose from what it stands in."""
     most = parts[0].prose * MOST_APART
-    commented = _has_body(parts)
     todo = [0]
     while todo:
         at = todo.pop()
@@ -207,9 +220,9 @@ def _set_apart(parts: list[Part]) -> None:
 def _has_body(parts: list[Part]) -> bool:
     """Whether something that is called an article has prose: comments below it are not what the page is about."""
     for part in parts:
-        if part.prose >= MIN_PROSE and (part.tag == "article" or _BODY.search(part.names)):
-            if not _COMMENTS & set(part.names.split()):
-                return True
+        named = part.tag == "article" or _BODY.search(part.names)
+        if named and part.prose >= MIN_PROSE and not _COMMENTS & set(part.names.split()):
+            return True
     return False
 
 
@@ -262,22 +275,43 @@ def _is_caption(part: Part) -> bool:
     return bool(_CAPTIONS & set(part.names.split())) and part.paragraphs <= 8 and part.tag not in HEADINGS
 
 
-def _is_article(parts: list[Part], top: int) -> bool:
-    part = parts[top]
-    return part.prose >= MIN_PROSE and part.linked < part.text * 0.6
+def _is_article(part: Part, whole: int) -> bool:
+    """Whether an element is the article of a page with `whole` characters of prose."""
+    return part.prose >= max(MIN_PROSE, MIN_SHARE * whole) and part.linked < part.text * 0.6
 
 
 def _kept_outside(parts: list[Part], top: int) -> list[int]:
-    """Beside the way from the page down to the article: its headline, and paragraphs of prose."""
+    """Beside the way from the page down to the article: its headline, paragraphs of prose, tables, lists and code."""
     kept: list[int] = []
     at = top
     while (above := parts[at].parent) >= 0:
-        kept += [parts[c].node for c in parts[above].children if c != at and not parts[c].apart and _is_prose(parts[c])]
+        before: Part | None = None
+        for child in parts[above].children:
+            part = parts[child]
+            if child != at and not part.apart and (_is_prose(part) or _is_data(parts, child)):
+                if before is not None and before.tag in HEADINGS:
+                    kept.append(before.node)
+                kept.append(part.node)
+            before = part
         at = above
     if not any(p.tag == "h1" for p in _below(parts, top)):
-        heads = [p.node for p in parts[:top] if p.tag == "h1" and p.text]
-        kept += heads[-1:]
+        heads = [p for p in parts[:top] if p.tag == "h1" and p.text]
+        for head in heads[-1:]:
+            around = parts[head.parent]
+            alone = around.linked == head.linked and around.text <= head.text + STANDFIRST
+            kept.append(around.node if alone else head.node)
     return kept
+
+
+def _is_data(parts: list[Part], index: int) -> bool:
+    """Whether an element has a table, a list or code that says something beside its links."""
+    part = parts[index]
+    if part.text < MIN_DATA or part.linked > part.text * 0.25 or part.tag in ("header", "footer"):
+        return False
+    below = _below(parts, index)
+    return any(
+        each.tag in _DATA and each.text >= MIN_DATA and each.linked <= each.text * _DATA[each.tag] for each in below
+    )
 
 
 def _below(parts: list[Part], top: int) -> list[Part]:

@@ -29,6 +29,7 @@ from streams.records import Block, BlockKind, BlockSource, Link, Table
 _SPACES = re.compile(r"[ \t\n\r\f]+")
 _BREAK = "\x00"  # a line break in the buffer; the parser leaves no NUL in any text
 _AROUND_BREAK = re.compile(f" *{_BREAK} *")
+_CAPTCHA = re.compile("recaptcha|hcaptcha|h-captcha|cf-challenge|turnstile")
 MAX_LINKS = 50_000
 _CONTEXTS = frozenset({"figure", "article", "main"})
 
@@ -63,7 +64,7 @@ class Walk:
     dropped: Counter[str] = field(default_factory=Counter)
     warnings: set[str] = field(default_factory=set)
     passwords: int = 0
-    evidence: set[str] = field(default_factory=set)  # captcha, app_root
+    evidence: set[str] = field(default_factory=set)  # captcha, app_root, article
     headings_outside: int = 0  # h1 that stand in no furniture
 
 
@@ -216,7 +217,7 @@ class Walker:
 
     def _evidence(self, tag: str, attributes: dict[str, str | None]) -> None:
         names = " ".join(attributes.get(key) or "" for key in ("class", "id", "src", "title")).lower()
-        if any(word in names for word in ("recaptcha", "hcaptcha", "h-captcha", "cf-challenge", "turnstile")):
+        if _CAPTCHA.search(names):
             self.found.evidence.add("captcha")
         if (attributes.get("id") or "").lower() in ("root", "app", "__next", "__nuxt", "app-root", "react-root"):
             self.found.evidence.add("app_root")
@@ -249,7 +250,7 @@ class Walker:
         frame = Frame(node.mem_id, tag)
         if node.mem_id in self.inside:
             frame.outer, self.furniture = self.furniture, 0
-        elif node.mem_id in self.apart or is_furniture(tag, attributes, self.frames):
+        elif node.mem_id in self.apart or self._is_furniture(tag, attributes):
             frame.furniture = True
             self.furniture += 1
         elif node.mem_id in self.captions:
@@ -287,6 +288,9 @@ class Walker:
             or tag in _CONTEXTS
         ):
             self.frames.append(frame)
+
+    def _is_furniture(self, tag: str, attributes: dict[str, str | None]) -> bool:
+        return is_furniture(tag, attributes, self.frames)
 
     def _open_item(self, frame: Frame, tag: str, attributes: dict[str, str | None]) -> None:
         owner = next((f for f in reversed(self.frames) if f.tag in ("ul", "ol", "menu", "dir", "dl")), None)

@@ -119,10 +119,17 @@ EXTRACTORS: tuple[ExtractorSpec, ...] = (
     ),
     ExtractorSpec(
         name="html",
-        version="1",
+        version="2",
         function="streams.extract.html:extract",
         media_types=("text/html", "application/xhtml+xml"),
         libraries=("selectolax",),
+    ),
+    ExtractorSpec(
+        name="epub",
+        version="1",
+        function="streams.extract.epub:extract",
+        media_types=("application/epub+zip",),
+        libraries=("lxml", "selectolax"),
     ),
     ExtractorSpec(
         name="pdf",
@@ -156,8 +163,15 @@ EXTRACTORS: tuple[ExtractorSpec, ...] = (
         name="image",
         version="1",
         function="streams.extract.images:extract",
-        media_types=("image/png", "image/jpeg", "image/tiff", "image/gif", "image/bmp", "image/webp"),
+        media_types=("image/png", "image/jpeg", "image/tiff", "image/gif", "image/bmp", "image/webp", "image/avif"),
         libraries=("pillow",),
+    ),
+    ExtractorSpec(
+        name="heif",
+        version="1",
+        function="streams.extract.images:extract",
+        media_types=("image/heic", "image/heic-sequence", "image/heif", "image/heif-sequence"),
+        libraries=("pillow", "pillow-heif"),
     ),
     ExtractorSpec(
         name="docx",
@@ -314,7 +328,7 @@ EXTRACTORS: tuple[ExtractorSpec, ...] = (
     ),
     ExtractorSpec(
         name="mhtml",
-        version="1",
+        version="2",
         function="streams.extract.mail_page:extract",
         media_types=("multipart/related",),
         libraries=("selectolax", "wordfreq", "ftfy"),
