@@ -7,12 +7,16 @@ import warnings
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from PIL import ExifTags, Image, ImageChops, ImageFile, ImageSequence
+from PIL import AvifImagePlugin, ExifTags, Image, ImageChops, ImageFile, ImageSequence
 
 from streams.errors import DocumentError
+
+HEIF = "HEIF"
+"""Pillow's name for what pillow-heif opens; that library is optional."""
 
 FORMATS = {
     "image/png": "PNG",
@@ -21,6 +25,11 @@ FORMATS = {
     "image/gif": "GIF",
     "image/bmp": "BMP",
     "image/webp": "WEBP",
+    "image/avif": "AVIF",
+    "image/heic": HEIF,
+    "image/heic-sequence": HEIF,
+    "image/heif": HEIF,
+    "image/heif-sequence": HEIF,
 }
 """Media types that are read, with Pillow's names; an opener of no other format ever sees the bytes."""
 
@@ -33,6 +42,7 @@ MAX_SIDE = 1 << 17
 MAX_RATIO = 20_000
 """Pixels for each byte of the file, above 100 million of them: a blank sheet of fax compresses 1:1000."""
 
+AvifImagePlugin.DEFAULT_MAX_THREADS = 1
 Image.MAX_IMAGE_PIXELS = None  # the limits are above; Pillow's own is a warning first and an error at twice that
 
 
@@ -161,6 +171,22 @@ def _sums_agree(path: Path) -> bool:
     return False
 
 
+def _box_is_cut(path: Path, size: int) -> bool:
+    """Whether a box of the outermost level is longer than the file (ISO/IEC 14496-12, 4.2)."""
+    at = 0
+    with path.open("rb") as file:
+        while size - at >= 8:
+            file.seek(at)
+            head = file.read(16)
+            length = int.from_bytes(head[:4], "big")
+            if length == 1:
+                length = int.from_bytes(head[8:16], "big")
+            if length < 8:
+                return length != 0  # 0: it reaches to the end of the file
+            at += length
+    return at > size
+
+
 def _with_gaps(decode: Callable[[], Image.Image]) -> Image.Image:
     """What can be decoded of damaged data; what is missing stays dark or grey."""
     ImageFile.LOAD_TRUNCATED_IMAGES = True
@@ -255,6 +281,18 @@ def inverted(image: Image.Image) -> Image.Image:
     return ImageChops.invert(image)
 
 
+@cache
+def _has_heif() -> bool:
+    """Whether pillow-heif is there; then Pillow opens what it reads, with one thread as all slots work with."""
+    try:
+        import pillow_heif
+    except ImportError:
+        return False
+    pillow_heif.options.DECODE_THREADS = 1
+    pillow_heif.register_heif_opener(thumbnails=False)
+    return True
+
+
 @contextmanager
 def open_picture(path: Path, media_type: str) -> Iterator[Picture]:
     """Open the image at `path`.
@@ -265,14 +303,17 @@ def open_picture(path: Path, media_type: str) -> Iterator[Picture]:
     name = FORMATS.get(media_type)
     if name is None:
         raise DocumentError("unsupported_format", f"No reader for {media_type} is installed.")
+    if name == HEIF and not _has_heif():
+        message = f"No reader for {media_type} is installed; `pip install 'canonry[heic]'` brings one."
+        raise DocumentError("unsupported_format", message)
     size = path.stat().st_size
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of odd metadata; nothing that changes the picture
             image = Image.open(path, formats=[name])
     except _FAULTS as error:
-        if size < 32:
-            raise DocumentError("truncated", "It ends before the picture begins.") from error
+        if size < 32 or (name in ("AVIF", HEIF) and _box_is_cut(path, size)):
+            raise DocumentError("truncated", "It ends before the picture does.") from error
         raise _damage(error) from error
     try:
         yield Picture(image, path, size)
