@@ -247,7 +247,14 @@ class Body(BlockList):
         texts: list[str] = []
         bold: list[bool] = []
         heads: list[bool] = []
+        read: dict[etree._Element, int] = {}  # a cell that is repeated is read once
         for cell in grid.cells:
+            first = read.setdefault(cell.element, len(texts))
+            if first < len(texts):
+                texts.append(texts[first])
+                bold.append(bold[first])
+                heads.append(heads[first])
+                continue
             before = found.other, found.bold, found.headings, found.paragraphs
             texts.append("\n".join(self.lines(cell.element, found, depth + 1)))
             other, strong = found.other - before[0], found.bold - before[1]

@@ -157,7 +157,7 @@ def test_notes_belong_to_their_slide(tmp_path: Path) -> None:
 
 
 def test_hidden_slides_and_shapes_are_marked(tmp_path: Path) -> None:
-    slide = TITLE + shape("unseen", (50, 100, 90, 20), properties='hidden="1"') + shape("beside", (900, 0, 90, 20))
+    slide = TITLE + shape("unseen", (50, 100, 90, 20), properties='hidden="1"') + shape("beside", (900, 300, 90, 20))
     draft = read(make(tmp_path / "a", slide, Slide(shape("Backup", None, "title"), 'show="0"')))
     assert [(b.text, b.hidden) for b in draft.blocks] == [
         ("The tram depot", False),
