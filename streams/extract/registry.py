@@ -207,6 +207,13 @@ EXTRACTORS: tuple[ExtractorSpec, ...] = (
         media_types=("application/msword",),
     ),
     ExtractorSpec(
+        name="ppt",
+        version="1",
+        function="streams.extract.ppt:extract",
+        media_types=("application/vnd.ms-powerpoint",),
+        libraries=("lxml",),
+    ),
+    ExtractorSpec(
         name="xlsx",
         version="1",
         function="streams.extract.sheet:extract_xlsx",
