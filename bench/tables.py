@@ -30,6 +30,7 @@ from streams.extract.tools import mupdf_layout
 from streams.records import Detection
 
 TARGET = 0.93
+_LEADER = re.compile(r"[.·…]{2,}$")
 _SPECIAL = re.compile(r"[^\w]|_")
 
 
@@ -168,8 +169,9 @@ def _neighbours(line: list[int | None]) -> set[tuple[int, int]]:
 
 
 def _normal(text: str) -> str:
-    """Without blanks, in one case, special characters alike, as the competition does it."""
-    return _SPECIAL.sub("_", "".join(unicodedata.normalize("NFKC", text).upper().split()))
+    """Without blanks, in one case, special characters alike, as the competition does it; and without dots that lead."""
+    bare = "".join(unicodedata.normalize("NFKC", text).upper().split())
+    return _SPECIAL.sub("_", _LEADER.sub("", bare) or bare)
 
 
 def true_tables(path: Path) -> list[Found]:

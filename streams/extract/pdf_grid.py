@@ -46,8 +46,8 @@ class Grid(msgspec.Struct, kw_only=True):
         return self.us[0], self.vs[0], self.us[-1], self.vs[-1]
 
 
-class RuledTable(msgspec.Struct, kw_only=True):
-    """A table of one page; `box` is in the frame's coordinates."""
+class PageTable(msgspec.Struct, kw_only=True):
+    """A table of one page, by its rules or by the layout model; `box` and `us` are in the frame's coordinates."""
 
     box: Box
     us: list[float]
@@ -55,6 +55,7 @@ class RuledTable(msgspec.Struct, kw_only=True):
     n_rows: int
     n_cols: int
     header_rows: int
+    confidence: float | None = None  # 0..1; of a grid that is drawn, None
 
 
 def grids(vectors: Sequence[Vector], frame: Frame) -> list[Grid]:

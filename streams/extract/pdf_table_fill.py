@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Sequence
 
 import msgspec
 
-from streams.extract.pdf_grid import Grid, RuledTable
+from streams.extract.pdf_grid import Grid, PageTable
 from streams.extract.pdf_lines import Frame
 from streams.extract.pdf_lines import Line as TextLine
 from streams.extract.pdf_table_columns import split_columns
@@ -18,12 +17,13 @@ from streams.extract.pdf_table_words import contents, is_value, place, text_rows
 from streams.extract.tools.mupdf import Word
 from streams.records import Cell
 
-_LEADER = re.compile(r"(?:\s?[.·…]){4,}\s*$")
+_DOTS = " .·…"
+_PACKED = 12  # words; more than half of them values
 
 Row = tuple[int, float, float]  # the band of the grid it comes from, and its v from and to
 
 
-def fill(grid: Grid, words: Sequence[Word], lines: Sequence[TextLine], frame: Frame) -> RuledTable | None:
+def fill(grid: Grid, words: Sequence[Word], lines: Sequence[TextLine], frame: Frame) -> PageTable | None:
     """The table of a grid; None when it holds next to nothing, so that no text disappears into a frame."""
     placed = place(words, frame, grid)
     trimmed = without_title_and_notes(grid, placed)
@@ -42,7 +42,7 @@ def fill(grid: Grid, words: Sequence[Word], lines: Sequence[TextLine], frame: Fr
             col=col,
             row_span=height,
             col_span=width,
-            text=_LEADER.sub("", "\n".join(text_row.text for text_row in text_rows(held[row, col]))),
+            text=_without_leader("\n".join(text_row.text for text_row in text_rows(held[row, col]))),
         )
         for row, col, height, width in grid.spans
     ]
@@ -60,7 +60,25 @@ def fill(grid: Grid, words: Sequence[Word], lines: Sequence[TextLine], frame: Fr
         msgspec.structs.replace(cell, text=" ".join(cell.text.split("\n")), header=cell.row < header_rows)
         for cell in sorted(cells, key=lambda item: (item.row, item.col))
     ]
-    return RuledTable(box=box, us=us, cells=cells, n_rows=len(rows), n_cols=len(us) - 1, header_rows=header_rows)
+    return PageTable(box=box, us=us, cells=cells, n_rows=len(rows), n_cols=len(us) - 1, header_rows=header_rows)
+
+
+def is_whole(table: PageTable) -> bool:
+    """Whether a drawn grid has the table's rows and columns, so that no cell holds many values below one another."""
+    packed = sum(not cell.header and _is_column_of_values(cell.text) for cell in table.cells)
+    return packed < 2
+
+
+def _is_column_of_values(text: str) -> bool:
+    words = text.split()
+    return len(words) >= _PACKED and sum(is_value(word) for word in words) > 0.5 * len(words)
+
+
+def _without_leader(text: str) -> str:
+    """A label without the dots that lead the eye to its value."""
+    bare = text.rstrip(_DOTS)
+    dots = text[len(bare) :]
+    return bare if bare and (len(dots.replace(" ", "")) > 3 or " ." in dots) else text
 
 
 def _without_empty(cells: list[Cell], rows: list[Row], us: list[float]) -> tuple[list[Cell], list[Row], list[float]]:

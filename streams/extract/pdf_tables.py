@@ -8,7 +8,7 @@ from collections.abc import Callable
 import msgspec
 
 from streams.extract import pdf_grid, pdf_table_fill, pdf_table_laid, pdf_table_signs
-from streams.extract.pdf_grid import RuledTable
+from streams.extract.pdf_grid import PageTable
 from streams.extract.pdf_lines import Line, PageLines
 from streams.extract.pdf_stand_ins import is_inside, replace
 from streams.extract.tools.mupdf import Box, PageError, PageRead, Pdf, Word
@@ -19,7 +19,7 @@ _BAND = 40.0  # points
 _MOST_GRIDS = 30  # tables of one page; a page with more is a drawing
 
 
-def page_tables(pdf: Pdf, page: PageRead, lines: PageLines, warn: Callable[[str], None]) -> list[RuledTable]:
+def page_tables(pdf: Pdf, page: PageRead, lines: PageLines, warn: Callable[[str], None]) -> list[PageTable]:
     """Tables of a page; a line that stands for it takes the place of each one's text.
 
     Tables whose rules are drawn come first; what else looks like one is asked of the layout model. `warn` is told
@@ -28,16 +28,20 @@ def page_tables(pdf: Pdf, page: PageRead, lines: PageLines, warn: Callable[[str]
     if not lines.groups:
         return []
     frame, group = lines.groups[0]
-    tables: list[RuledTable] = []
+    tables: list[PageTable] = []
     try:
         words = _Words(pdf, lines)
         grids = pdf_grid.grids(page.vectors, frame)
         for grid in grids if len(grids) <= _MOST_GRIDS else ():
-            _keep(pdf_table_fill.fill(grid, words.seen(), group, frame), lines, tables)
+            table = pdf_table_fill.fill(grid, words.seen(), group, frame)
+            if table is not None and pdf_table_fill.is_whole(table):
+                _keep(table, lines, tables)
         if pdf_table_signs.may_hold_tables(group, page.vectors, frame):
             for laid in pdf.laid_tables(lines.number, frame.turn):
                 if not any(_overlap(laid.box, table.box) for table in tables):
-                    _keep(pdf_table_laid.fill(laid, words.seen(), group, frame), lines, tables)
+                    table = pdf_table_laid.fill(laid, words.seen(), group, frame)
+                    if table is not None:
+                        _keep(table, lines, tables)
     except PageError:
         warn("page_failed")
     except (LayoutMissing, LayoutFailed):
@@ -45,11 +49,10 @@ def page_tables(pdf: Pdf, page: PageRead, lines: PageLines, warn: Callable[[str]
     return tables
 
 
-def _keep(table: RuledTable | None, lines: PageLines, tables: list[RuledTable]) -> None:
-    if table is not None:
-        inside = [line for line in lines.groups[0][1] if is_inside(line, table.box)]
-        replace(lines, table.box, inside, table=len(tables))
-        tables.append(table)
+def _keep(table: PageTable, lines: PageLines, tables: list[PageTable]) -> None:
+    inside = [line for line in lines.groups[0][1] if is_inside(line, table.box)]
+    replace(lines, table.box, inside, table=len(tables))
+    tables.append(table)
 
 
 def _overlap(one: Box, other: Box) -> bool:
@@ -95,12 +98,12 @@ def _seen_words(words: list[Word], lines: PageLines) -> list[Word]:
 
 
 def document_tables(
-    pages: list[PageLines], found: list[list[RuledTable]], furniture: list[dict[int, BlockKind]]
+    pages: list[PageLines], found: list[list[PageTable]], furniture: list[dict[int, BlockKind]]
 ) -> tuple[list[Table], dict[tuple[int, int], int]]:
     """Tables of the document, and for each (page index, table of the page) that begins one, which it is."""
     tables: list[Table] = []
     begins: dict[tuple[int, int], int] = {}
-    before: RuledTable | None = None
+    before: PageTable | None = None
     for index, page in enumerate(pages):
         here = found[index]
         body = [line for line in page.groups[0][1] if id(line) not in furniture[index]] if page.groups else []
@@ -117,6 +120,7 @@ def document_tables(
                         n_cols=table.n_cols,
                         header_rows=table.header_rows,
                         cells=table.cells,
+                        confidence=table.confidence,
                     )
                 )
             last = not any(line.v1 > table.box[3] + 1 and line.table != number for line in body)
@@ -126,11 +130,11 @@ def document_tables(
     return tables, begins
 
 
-def _goes_on(before: RuledTable, table: RuledTable) -> bool:
+def _goes_on(before: PageTable, table: PageTable) -> bool:
     return before.n_cols == table.n_cols and all(abs(a - b) <= 4.0 for a, b in zip(before.us, table.us, strict=True))
 
 
-def _appended(table: Table, more: RuledTable, page: int) -> Table:
+def _appended(table: Table, more: PageTable, page: int) -> Table:
     """A table and its continuation; a header that is repeated counts once."""
     heads = [_texts(table.cells, row) for row in range(table.header_rows)]
     again = [_texts(more.cells, row) for row in range(table.header_rows)]
@@ -140,8 +144,13 @@ def _appended(table: Table, more: RuledTable, page: int) -> Table:
         for cell in more.cells
         if cell.row >= skip
     ]
+    sure = [one for one in (table.confidence, more.confidence) if one is not None]
     return msgspec.structs.replace(
-        table, pages=[*table.pages, page], n_rows=table.n_rows + more.n_rows - skip, cells=[*table.cells, *cells]
+        table,
+        pages=[*table.pages, page],
+        n_rows=table.n_rows + more.n_rows - skip,
+        cells=[*table.cells, *cells],
+        confidence=min(sure, default=None),
     )
 
 
