@@ -8,7 +8,7 @@ from collections import Counter
 import msgspec
 
 from streams.extract import pdf_figures, pdf_info, pdf_layout, pdf_tables
-from streams.extract.pdf_grid import RuledTable
+from streams.extract.pdf_grid import PageTable
 from streams.extract.pdf_lines import PageLines, page_lines
 from streams.extract.pdf_stand_ins import replace
 from streams.extract.pdf_text_layer import TextLayers
@@ -22,7 +22,7 @@ class Work(msgspec.Struct, kw_only=True):
     """A document on its way: what each of its pages holds."""
 
     pages: list[PageLines] = []
-    tables: list[list[RuledTable]] = []  # by page
+    tables: list[list[PageTable]] = []  # by page
     figures: list[list[str]] = []
     marks: list[Marks] = []
     rotations: list[int] = []
