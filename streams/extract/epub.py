@@ -12,15 +12,16 @@ import msgspec
 
 from streams.errors import DocumentError
 from streams.extract.epub_chapter import ChapterWalker, chapter
-from streams.extract.epub_package import PAGES, Book, Entry, Item, read_book, resolve
+from streams.extract.epub_package import PAGES, Book, Entry, Item, local, read_book, resolve, words_of
 from streams.extract.html_walk import Walk
-from streams.extract.ooxml import Package
+from streams.extract.ooxml import Package, parse_xml
 from streams.extract.outcome import Draft, Request
 from streams.records import Block, BlockKind, BlockSource, Dropped, Table
 
 LOOK_AHEAD = 6
 """Blocks behind the place of an entry of the table of contents in which its heading is looked for."""
 MAX_HEADING = 200
+_SVG_WORDS = frozenset({"title", "desc", "text"})
 
 
 class _Reader:
@@ -151,15 +152,33 @@ def _read(package: Package, item: Item, reader: _Reader) -> None:
             raise
         package.warn("part_damaged")
         return
-    if item.media_type.startswith("image/") and item.media_type != "image/svg+xml":
+    if item.media_type.startswith("image/"):
         reader.files[item.path.lower()] = len(reader.blocks)
-        reader.blocks.append(Block(kind=BlockKind.FIGURE, text="", source=BlockSource.MARKUP))
+        reader.blocks += _drawing(package, item, data)
         return
-    if item.media_type not in PAGES and item.media_type != "image/svg+xml":
+    if item.media_type not in PAGES:
         package.warn("wrong_media_type")
         if b"<" not in data[:1000]:
             return
     reader.add(item, data)
+
+
+def _drawing(package: Package, item: Item, data: bytes) -> list[Block]:
+    """A picture of the spine; of SVG its title and description, and each of its texts (SVG 2, sections 5.8 and 11)."""
+    about: list[str] = []
+    texts: list[str] = []
+    if item.media_type == "image/svg+xml":
+        try:
+            root = parse_xml(data, item.path)
+        except DocumentError:
+            package.warn("part_damaged")
+        else:
+            for element in root.iter("*"):
+                words = words_of(element) if local(element) in _SVG_WORDS else ""
+                if words:
+                    (texts if local(element) == "text" else about).append(words)
+    blocks = [Block(kind=BlockKind.FIGURE, text="\n".join(about), source=BlockSource.MARKUP)]
+    return [*blocks, *(Block(kind=BlockKind.PARAGRAPH, text=one, source=BlockSource.MARKUP) for one in texts)]
 
 
 def _draft(book: Book, reader: _Reader, warnings: list[str]) -> Draft:

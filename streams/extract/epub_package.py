@@ -105,8 +105,9 @@ def _named(root: etree._Element, *names: str) -> Iterator[etree._Element]:
     return (element for element in root.iter("*") if local(element) in names)
 
 
-def _text(element: etree._Element) -> str:
-    return " ".join("".join(element.itertext()).split())
+def words_of(element: etree._Element) -> str:
+    """All text of an element, white space collapsed."""
+    return " ".join("".join(map(str, element.itertext())).split())
 
 
 def _refuse_encrypted(package: Package) -> None:
@@ -138,7 +139,7 @@ def _metadata(root: etree._Element, book: Book) -> None:
     refined: dict[tuple[str, str], str] = {}
     section = next(_named(root, "metadata"), None)
     for element in section.iter("*") if section is not None else ():
-        name, text = local(element), _text(element)
+        name, text = local(element), words_of(element)
         if name == "meta":
             about, key = (element.get("refines") or "").lstrip("#"), element.get("property") or ""
             if about:
@@ -254,7 +255,7 @@ def _lines(nav: etree._Element, folder: str) -> list[Entry]:
             continue
         level = sum(1 for above in item.iterancestors() if local(above) == "ol")
         path, fragment = resolve(folder, label.get("href") or "")
-        found.append(Entry(_text(label), path, fragment, max(1, level)))
+        found.append(Entry(words_of(label), path, fragment, max(1, level)))
     return found
 
 
@@ -267,5 +268,5 @@ def _points(root: etree._Element, folder: str) -> list[Entry]:
             continue
         level = 1 + sum(1 for above in point.iterancestors() if local(above) == "navPoint")
         path, fragment = resolve(folder, content.get("src") or "")
-        found.append(Entry(_text(label), path, fragment, level))
+        found.append(Entry(words_of(label), path, fragment, level))
     return found
