@@ -8,7 +8,7 @@ from __future__ import annotations
 import msgspec
 
 from streams.errors import DocumentError
-from streams.extract import pdf_blocks, pdf_furniture, pdf_info, pdf_layout, pdf_tables
+from streams.extract import pdf_blocks, pdf_furniture, pdf_info, pdf_layout, pdf_order, pdf_structure, pdf_tables
 from streams.extract.outcome import Draft, Request
 from streams.extract.pdf_blocks import Item
 from streams.extract.pdf_lines import Frame, PageLines
@@ -41,22 +41,37 @@ def _extract(request: Request, reader: str | None) -> Draft:
     Raises:
         DocumentError: `encrypted`, `truncated`, `corrupt`, or `too_large` for more than `request.max_pages` pages.
     """
-    with open_pdf(request.path) as pdf:
+    draft = _draft(request, reader)
+    if draft.blocks or any(page.image_area for page in draft.pages):
+        return draft
+    try:  # where MuPDF sees blank pages only, qpdf may find others
+        again = _draft(request, reader, anew=True)
+    except DocumentError:
+        return draft
+    return again if again.blocks else draft
+
+
+def _draft(request: Request, reader: str | None, *, anew: bool = False) -> Draft:
+    with open_pdf(request.path, anew=anew) as pdf:
         if pdf.page_count > request.max_pages:
             raise DocumentError("too_large", f"It has {pdf.page_count} pages; the limit is {request.max_pages}.")
         work = read_pages(pdf, reader)
-        outline = {pdf_blocks.normal(title): level for level, title, _ in reversed(pdf.outline()) if title.strip()}
+        work.tags = pdf_structure.read_tags(pdf, work.pages)
+        outline = pdf_blocks.Outline(pdf.outline())
         information = pdf.metadata()
         language = pdf_info.parse_language(pdf.language())
         work.attachments += pdf.embedded_files()
-        if pdf.repaired:
-            work.warn("repaired")
+        if pdf.repaired or pdf.anew:
+            work.warn("repaired_by_pikepdf" if pdf.anew else "repaired")
             if pdf.cut_off:
                 work.warn("truncated")
+        if pdf.has_xfa():
+            work.warn("xfa_form")
         page_count = pdf.page_count
     if work.attachments:
         work.dropped["attachment"] += work.attachments
     furniture = pdf_furniture.find_furniture(work.pages)
+    pdf_structure.add_artifacts(work.pages, work.tags, furniture)
     tables, first_parts = pdf_tables.document_tables(work.pages, work.tables, furniture)
     items = _items(work, furniture, outline, first_parts)
     refs = pdf_blocks.bind(items)
@@ -100,7 +115,7 @@ def _extract(request: Request, reader: str | None) -> Draft:
 def _items(
     work: Work,
     furniture: list[dict[int, BlockKind]],
-    outline: dict[str, int],
+    outline: pdf_blocks.Outline,
     first_parts: dict[tuple[int, int], int],
 ) -> list[Item]:
     """Blocks of the whole document, in reading order."""
@@ -131,6 +146,14 @@ def _items(
                     items.append(item)
         items += _page_extras(page.number, work.marks[index])
         items += [item for item in heads if item.kind is not BlockKind.PAGE_HEADER]
+    said = pdf_structure.Said(items, work.pages, work.tags)
+    if said.present and not said.believed:
+        work.warn("tags_ignored")
+    said.apply(items, style.size)
+    work.orders = [
+        pdf_order.order_score(laid[index][0], page.groups, said.agreement.get(page.number)) if page.groups else None
+        for index, page in enumerate(work.pages)
+    ]
     items = pdf_blocks.join_over_breaks(items, style, work.compounds.__contains__)
     pdf_blocks.find_title(items, style)
     pdf_blocks.set_levels(items, outline)
@@ -200,6 +223,7 @@ def _page(work: Work, index: int) -> Page:
         image_area=page.image_area,
         reader=work.readers[index],
         unreadable=work.unreadable[index],
+        reading_order=work.orders[index],
     )
 
 

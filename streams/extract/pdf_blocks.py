@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
@@ -21,7 +21,7 @@ from streams.extract.pdf_layout import (
     paragraph_text,
 )
 from streams.extract.tools.mupdf import Box
-from streams.records import BlockKind
+from streams.records import FURNITURE, BlockKind
 
 _FOOTNOTE = re.compile(r"(?P<marker>\d{1,3}(?=[\s.)])|[⁰¹²³⁴-⁹]{1,3}|[*∗]{1,3}|[†‡§])[.)]?\s*(?=\S)")
 _NUMBERED = re.compile(r"(?:\d+(?:\.\d+)*\.?|[IVX]+\.|[A-Z]\.)\s+\S")
@@ -55,12 +55,29 @@ class Item(msgspec.Struct, kw_only=True):
     bold: bool = False
     italic: bool = False
     level: int | None = None
+    told: int = 0  # the level that the document's tags tell; 0 for none
     marker: str | None = None
     indent: float = 0.0
     raised: str = ""
     open_ended: bool = False
     table: int | None = None
     figure: int | None = None
+
+
+class Outline:
+    """The bookmarks of a document: they make a heading only of what stands on the page they lead to."""
+
+    def __init__(self, entries: Iterable[tuple[int, str, int]] = ()) -> None:
+        """Args: level, title and page (from 1; less where it is not told) of each bookmark."""
+        self._known: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
+        for level, title, page in entries:
+            if title.strip():
+                self._known[normal(title)].append((page, level))
+
+    def level(self, text: str, page: int) -> int:
+        """The level of a heading with this text on this page or next to it; 0 where no bookmark leads there."""
+        found = self._known.get(normal(text), ())
+        return next((level for at, level in found if at < 1 or abs(at - page) <= 1), 0)
 
 
 def body_style(paragraphs: Sequence[Paragraph]) -> Style:
@@ -86,7 +103,7 @@ def make_items(
     height: float,
     paragraphs: Sequence[Paragraph],
     style: Style,
-    outline: Mapping[str, int],
+    outline: Outline,
     keep_hyphen: Callable[[str], bool],
 ) -> list[Item]:
     """Items of the paragraphs of one frame of a page, `height` points high."""
@@ -140,6 +157,16 @@ def _mark(item: Item, match: re.Match[str] | None, lead: str, kind: BlockKind) -
         item.text = item.text[match.end() :]
 
 
+def is_footnote_text(text: str) -> bool:
+    """Whether a text begins with a marker as footnotes do."""
+    return _FOOTNOTE.match(text) is not None
+
+
+def mark_footnote(item: Item) -> None:
+    """Make a footnote of an item whose text begins with its marker."""
+    _mark(item, _FOOTNOTE.match(item.text), "", BlockKind.FOOTNOTE)
+
+
 def _footnotes(paragraphs: Sequence[Paragraph], style: Style, height: float) -> set[int]:
     """Identities of the paragraphs in small type, with a marker, at the foot of their column."""
     by_region: defaultdict[int, list[Paragraph]] = defaultdict(list)
@@ -160,14 +187,14 @@ def normal(title: str) -> str:
     return " ".join(re.sub(r"^(?:(?:chapter|kapitel)\s+)?[\dIVX.]+\s+", "", title.strip()).casefold().split())
 
 
-def _is_heading(paragraph: Paragraph, item: Item, style: Style, outline: Mapping[str, int]) -> bool:
+def _is_heading(paragraph: Paragraph, item: Item, style: Style, outline: Outline) -> bool:
     text = item.text
     if len(text) > _HEADING_LETTERS or len(paragraph.rows) > 5 or sum(c.isalpha() for c in text) < 2:
         return False
     if ENTRY.match(text):
         return False
     ratio = item.size / style.size
-    if normal(text) in outline and (ratio >= 1.05 or item.bold or item.italic or len(paragraph.rows) == 1):
+    if outline.level(text, item.page) and (ratio >= 1.05 or item.bold or item.italic or len(paragraph.rows) == 1):
         return True
     numbered = _NUMBERED.match(text) is not None
     if text.endswith(_ENDS_OPEN) or (text.endswith((".", "。")) and not (numbered and len(text) < 80) and ratio < 1.5):
@@ -231,12 +258,12 @@ def _goes_on(item: Item, kept: list[Item], style: Style) -> Item | None:
     return None
 
 
-def set_levels(items: Sequence[Item], outline: Mapping[str, int]) -> None:
+def set_levels(items: Sequence[Item], outline: Outline) -> None:
     """Levels of headings by their style, larger and bolder above; the outline decides where it knows the heading."""
     headings = [item for item in items if item.kind is BlockKind.HEADING]
     known: defaultdict[_StyleKey, Counter[int]] = defaultdict(Counter)
     for item in headings:
-        known[_style_of(item)][outline.get(normal(item.text)) or _depth(item.text)] += 1
+        known[_style_of(item)][outline.level(item.text, item.page) or item.told or _depth(item.text)] += 1
     order = sorted(known, key=lambda key: (-key[0], not key[1], key[2]))
     told = [_told(known[style]) for style in order]
     levels: dict[_StyleKey, int] = {}
@@ -246,7 +273,7 @@ def set_levels(items: Sequence[Item], outline: Mapping[str, int]) -> None:
         level = told[index] or max(1, min(level + 1, below))
         levels[style] = level
     for item in headings:
-        item.level = outline.get(normal(item.text)) or levels[_style_of(item)]
+        item.level = outline.level(item.text, item.page) or item.told or levels[_style_of(item)]
 
 
 def _told(counts: Counter[int]) -> int:
@@ -277,7 +304,7 @@ def set_list_levels(items: Sequence[Item]) -> None:
             stack.pop()
         if not stack or item.indent > stack[-1] + near:
             stack.append(item.indent)
-        item.level = len(stack)
+        item.level = item.told or len(stack)
 
 
 def find_title(items: Sequence[Item], style: Style) -> None:
@@ -290,6 +317,26 @@ def find_title(items: Sequence[Item], style: Style) -> None:
     rivals = [item for item in headings if item is not largest and item.size >= largest.size - 0.4]
     if not rivals and largest.size >= 1.2 * style.size:
         largest.kind = BlockKind.TITLE
+        _demote_below_title(items, largest)
+
+
+def _demote_below_title(items: Sequence[Item], title: Item) -> None:
+    """What is large between the title and the first text heads nothing: authors, places, a publisher's name.
+
+    Only what stands right before that text may be its heading.
+    """
+    first = [item for item in items if item.page == 1 and item.kind not in FURNITURE]
+    start = next(index for index, item in enumerate(first) if item is title)
+    end = next((i for i in range(start, len(first)) if _is_text(first[i])), None)
+    if end is None:
+        return
+    for item in first[start + 1 : end - 1]:
+        if item.kind is BlockKind.HEADING and not item.told and not _NUMBERED.match(item.text):
+            item.kind = BlockKind.PARAGRAPH
+
+
+def _is_text(item: Item) -> bool:
+    return item.kind is BlockKind.PARAGRAPH and letters(item.text) >= 150
 
 
 def bind(items: Sequence[Item]) -> dict[int, int]:

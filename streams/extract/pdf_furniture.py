@@ -75,7 +75,7 @@ def find_furniture(pages: Sequence[PageLines]) -> list[dict[int, BlockKind]]:
         zones[spot.page, spot.top].setdefault(spot.row, []).append(spot)
     for (index, top), rows in sorted(zones.items(), key=lambda zone: zone[0]):
         for row in range(_apart_from_body(rows, pages[index].groups[0][1], top)):
-            found[index].update((id(spot.line), _kind(spot)) for spot in rows[row])
+            found[index].update((id(spot.line), furniture_kind(spot.line.text, spot.top)) for spot in rows[row])
     return found
 
 
@@ -103,10 +103,11 @@ def _place(spot: Spot) -> tuple[bool, int, int]:
     return spot.top, round(spot.at / 2), round(spot.line.size)
 
 
-def _kind(spot: Spot) -> BlockKind:
-    if _PAGE_NUMBER.fullmatch(spot.line.text):
+def furniture_kind(text: str, top: bool) -> BlockKind:
+    """What a line of furniture at the top or the foot of a page is."""
+    if _PAGE_NUMBER.fullmatch(text):
         return BlockKind.PAGE_NUMBER
-    return BlockKind.PAGE_HEADER if spot.top else BlockKind.PAGE_FOOTER
+    return BlockKind.PAGE_HEADER if top else BlockKind.PAGE_FOOTER
 
 
 def _repeats(spot: Spot, by_page: dict[int, list[Spot]], counting: bool) -> bool:

@@ -14,6 +14,7 @@ from streams.extract.pdf_stand_ins import replace
 from streams.extract.pdf_text_layer import TextLayers
 from streams.extract.tools.mupdf import PageError, PageRead, Pdf
 from streams.extract.tools.mupdf_marks import Marks
+from streams.extract.tools.mupdf_structure import Tag
 
 _COMPOUND = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)+")
 
@@ -28,6 +29,8 @@ class Work(msgspec.Struct, kw_only=True):
     rotations: list[int] = []
     readers: list[str] = []  # the library that read each page, where it is not the first one
     unreadable: list[bool] = []
+    tags: list[list[Tag]] = []
+    orders: list[float | None] = []  # how sure the reading order of each page is
     attachments: int = 0
     warnings: list[str] = []
     dropped: Counter[str] = msgspec.field(default_factory=Counter)
