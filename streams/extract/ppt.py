@@ -21,13 +21,14 @@ from streams.extract.ppt_shapes import MASTER_UNITS, Shape, shapes_of
 from streams.extract.ppt_slide import Deck
 from streams.extract.ppt_text import Body, read_bodies
 from streams.extract.windows_languages import iso_code
-from streams.records import FURNITURE, BlockKind, BlockSource, Dropped, Page
+from streams.records import FURNITURE, Block, BlockKind, BlockSource, Dropped, Page
 
 MAX_BYTES = 300 * 1024 * 1024
 """Bytes of the stream of records; pictures lie in another one."""
 MAX_LISTED = 100
 """Hidden slides that the metadata list."""
 _STREAM, _USER, _DUAL = "PowerPoint Document", "Current User", "PP97_DUALSTORAGE"
+_OLD_TEXT = "Text_Content"
 _ENCRYPTED = 0xF3D1C4DF
 _DOCUMENT, _DOCUMENT_ATOM, _SLIDE, _SLIDE_ATOM, _MASTER, _NOTES = 0x03E8, 0x03E9, 0x03EE, 0x03EF, 0x03F8, 0x03F0
 _SLIDE_LIST, _SLIDE_PERSIST, _SHOW_INFO = 0x0FF0, 0x03F3, 0x03F9
@@ -42,38 +43,48 @@ _DROPPED = {"empty_tables": "empty_tables", "embedded": "embedded_files", "too_m
 def extract(request: Request) -> Draft:
     """The slides of a presentation, in its order.
 
-    Errors: DocumentError `encrypted`, `corrupt`, `truncated`, `too_large`, or `unsupported_format` (PowerPoint 95 and
-    before). Slides that can't be found are a warning `part_missing`.
+    Errors: DocumentError `encrypted`, `corrupt`, `truncated`, `too_large`, or `unsupported_format` (PowerPoint
+    4). Of PowerPoint 95 only the words are read, with a warning `formatting_not_read`. Slides that can't be found are a warning `part_missing`.
     """
     with request.path.open("rb") as file:
-        data, newest, compound = _open(file, request.path.stat().st_size)
-        draft = _Presentation(data, newest, request).draft()
+        compound = _compound(file, request.path.stat().st_size)
+        old = compound.root.stream(_OLD_TEXT)
+        draft = _newer(compound, request) if old is None else _old(compound.read(old, MAX_BYTES))
         shown = draft.title
         describe(compound, draft)
         draft.title = parse_title(draft.title or "") or shown
         return draft
 
 
-def _open(file: BinaryIO, size: int) -> tuple[bytes, int, Compound]:
-    """The stream of records, where its newest edit is, and the file."""
+def _compound(file: BinaryIO, size: int) -> Compound:
     try:
-        compound = Compound(file, size)
+        return Compound(file, size)
     except CompoundError as error:
         raise DocumentError("corrupt", str(error)) from error
-    place = compound.root
-    dual = place.get(_DUAL)
-    if dual is not None and dual.stream(_STREAM) is not None:  # PowerPoint 95 beside it
-        place = dual
-    entry, user = place.stream(_STREAM), place.stream(_USER)
+
+
+def _newer(compound: Compound, request: Request) -> Draft:
+    """A presentation of PowerPoint 97 or later, also where one of PowerPoint 95 stands beside it."""
+    dual = compound.root.get(_DUAL)
+    place = dual if dual is not None and dual.stream(_STREAM) is not None else compound.root
+    entry = place.stream(_STREAM)
+    if any(compound.root.stream(name) is not None for name in ("EncryptedSummary", "EncryptedPackage")):
+        raise DocumentError("encrypted", "The presentation needs a password.")
+    if entry is None and compound.root.stream("PP40") is not None:
+        raise DocumentError("unsupported_format", "A presentation of PowerPoint 4.")
     if entry is None:
-        raise DocumentError("unsupported_format", "A presentation of PowerPoint 95 or before.")
+        raise DocumentError("corrupt", f"The file has no stream {_STREAM}.")
     if entry.size > MAX_BYTES and compound.available(entry) > MAX_BYTES:
         raise DocumentError("too_large", f"It has {entry.size} bytes of records; the limit is {MAX_BYTES}.")
-    data = compound.read(entry, MAX_BYTES)
-    newest = _newest_edit(compound, user)
-    if compound.root.stream("EncryptedSummary") is not None:
-        raise DocumentError("encrypted", "The presentation needs a password.")
-    return data, newest, compound
+    newest = _newest_edit(compound, place.stream(_USER))
+    return _Presentation(compound.read(entry, MAX_BYTES), newest, request).draft()
+
+
+def _old(text: bytes) -> Draft:
+    """PowerPoint 95 keeps the words of all slides in a stream of their own; its records are not read."""
+    lines = [line for line in text.decode("cp1252", "replace").replace("\x0b", "\n").split("\r") if line.strip()]
+    blocks = [Block(kind=BlockKind.PARAGRAPH, text=line, source=BlockSource.MARKUP) for line in lines]
+    return Draft(blocks=blocks, warnings=["formatting_not_read"])
 
 
 def _newest_edit(compound: Compound, user: Entry | None) -> int:
@@ -123,8 +134,6 @@ class _Presentation:
         """All of it."""
         width, height = self._size()
         slides = self._slides()
-        if not slides and self._is_old():
-            raise DocumentError("unsupported_format", "A presentation of PowerPoint 95 or before.")
         self._counts["too_many"] = max(0, len(slides) - self._request.max_pages)
         if self._counts["too_many"]:
             self._warnings.add("page_limit")
@@ -186,11 +195,6 @@ class _Presentation:
                 seen.add(slide.start)
             found.append((slide, read_bodies(texts)))
         return found
-
-    def _is_old(self) -> bool:
-        return self._document.find(_SLIDE_LIST) is None and not any(
-            True for one in records(self._data, 0, len(self._data)) if one.kind == _EDIT
-        )
 
     def _size(self) -> tuple[float, float]:
         atom = self._document.find(_DOCUMENT_ATOM)
