@@ -111,14 +111,20 @@ def _call(what: Callable[[], T], problem: str, message: str) -> T:
 class Pdf:
     """An open PDF. Pages are numbered from 1."""
 
-    def __init__(self, document: Any, path: Path) -> None:
+    def __init__(self, document: Any, path: Path, *, anew: bool = False) -> None:
         self._document = document
         self._path = path
+        self.anew = anew  # qpdf has written the file anew, for MuPDF could not read it
         self.repaired = bool(document.is_repaired)
         self._words: tuple[int, Any] | None = None
         self._other_words: tuple[int, list[Word]] | None = None
         self._numbers: dict[int, int] | None = None
         self.page_count = self._count()
+
+    def close(self) -> None:
+        """Let go of the file and of what MuPDF keeps of it."""
+        self._document.close()
+        pymupdf.TOOLS.store_shrink(100)
 
     def _count(self) -> int:
         count = 0
@@ -166,6 +172,14 @@ class Pdf:
             return None
         kind, value = self._entry(catalog, "Lang")
         return value if kind == "string" else None
+
+    def has_xfa(self) -> bool:
+        """Whether it holds a form of Adobe's XML (ISO 32000-1, 12.7.8), which only few readers show."""
+        try:
+            catalog = int(self._document.pdf_catalog())
+        except FAULTS:
+            return False
+        return self._entry(catalog, "AcroForm/XFA")[0] != "null"
 
     def outline(self) -> list[tuple[int, str, int]]:
         """(level, title, page) of each bookmark; empty when there is none or it can't be read."""
@@ -391,8 +405,11 @@ def _shown_place(page: Any) -> Callable[[Box], Box]:
 
 
 @contextmanager
-def open_pdf(path: Path) -> Iterator[Pdf]:
-    """Open the PDF at `path`.
+def open_pdf(path: Path, *, anew: bool = False) -> Iterator[Pdf]:
+    """Open the PDF at `path`; one in which MuPDF finds no page is written anew by qpdf first (`Pdf.anew`).
+
+    Args:
+        anew: have it written anew in any case.
 
     Raises:
         DocumentError: `encrypted` when it needs a password, `truncated` when it is cut off before anything that can be
@@ -402,21 +419,47 @@ def open_pdf(path: Path) -> Iterator[Pdf]:
     if path.stat().st_size == 0:
         raise DocumentError("truncated", "The file has no bytes.")
     try:
-        document = _call(lambda: pymupdf.open(path, filetype="pdf"), "corrupt", "It can't be opened as a PDF")
+        pdf = _opened(path, _written_anew(path) if anew else None)
     except DocumentError as error:
-        raise _damage(path, error) from error
+        if anew or error.problem == "encrypted":
+            raise
+        try:
+            pdf = _opened(path, _written_anew(path))
+        except DocumentError as other:
+            raise (other if other.problem == "encrypted" else _damage(path, error)) from error
+    try:
+        yield pdf
+    finally:
+        pdf.close()
+
+
+def _opened(path: Path, written: bytes | None) -> Pdf:
+    document = _call(
+        lambda: pymupdf.open(path, filetype="pdf") if written is None else pymupdf.open("pdf", written),
+        "corrupt",
+        "It can't be opened as a PDF",
+    )
     try:
         if not document.is_pdf:  # MuPDF opens what the bytes are, whatever it is told
             raise DocumentError("corrupt", "It is no PDF.")
         if _call(lambda: bool(document.needs_pass), "corrupt", "Its protection can't be read"):
             raise DocumentError("encrypted", "It opens only with a password.")
-        pdf = Pdf(document, path)
+        pdf = Pdf(document, path, anew=written is not None)
         if pdf.page_count == 0:
-            raise _damage(path, DocumentError("corrupt", "It has no page that can be read."))
-        yield pdf
-    finally:
+            raise DocumentError("corrupt", "It has no page that can be read.")
+        return pdf
+    except DocumentError:
         document.close()
-        pymupdf.TOOLS.store_shrink(100)
+        raise
+
+
+def _written_anew(path: Path) -> bytes:
+    from streams.extract.tools import pikepdf
+
+    try:
+        return pikepdf.repaired(path)
+    except pikepdf.NotRepaired as error:
+        raise DocumentError("corrupt", str(error)) from error
 
 
 def _damage(path: Path, error: DocumentError) -> DocumentError:
