@@ -65,7 +65,7 @@ def fill(grid: Grid, words: Sequence[Word], lines: Sequence[TextLine], frame: Fr
 
 def is_whole(table: PageTable) -> bool:
     """Whether a drawn grid has the table's rows and columns, so that no cell holds many values below one another."""
-    packed = sum(not cell.header and _is_column_of_values(cell.text) for cell in table.cells)
+    packed = sum(_is_column_of_values(cell.text) for cell in table.cells)
     return packed < 2
 
 

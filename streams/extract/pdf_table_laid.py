@@ -6,6 +6,7 @@ A table that is none is worse than a missed one: prose, lists, forms and charts 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
@@ -19,6 +20,7 @@ from streams.extract.tools.mupdf_layout import LaidTable
 from streams.records import Cell
 
 _LEAST_FILLED = 0.3  # of the fields of the grid
+_LEAST_ROWS = 0.5  # of the rows have text in several columns
 _LONG = 60  # characters of a cell of prose
 _LABEL = re.compile(r"[•‣◦▪●○■□➢✓*·–—-]|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)]|\[\d{1,3}\]")
 _MOST_CUT = 0.3  # share of rows in which a line of text runs over an edge of columns
@@ -33,13 +35,26 @@ def fill(laid: LaidTable, words: Sequence[Word], lines: Sequence[Line], frame: F
         return None
     filled = sum(cell.row_span * cell.col_span for cell in table.cells if cell.text) / (table.n_rows * table.n_cols)
     cut = _cut_lines(table, lines)
-    if filled < _LEAST_FILLED or cut > _MOST_CUT or _is_prose(table) or _is_list(table) or _is_contents(table):
+    if (
+        _rows_of_several(table) < _LEAST_ROWS
+        or filled < _LEAST_FILLED
+        or cut > _MOST_CUT
+        or _is_prose(table)
+        or _is_list(table)
+        or _is_contents(table)
+    ):
         return None
     if filled < 1 and not any(letter.isalpha() for cell in table.cells for letter in cell.text):
         return None  # figures of a chart
     # half for a full grid, half for lines of text that end where the cells do
     confidence = round(0.5 * min(1.0, filled + 0.2) + 0.5 * (1 - cut / _MOST_CUT), 2)
     return msgspec.structs.replace(table, confidence=confidence)
+
+
+def _rows_of_several(table: PageTable) -> float:
+    """Share of the rows that have text in more than one cell."""
+    counts = Counter(cell.row for cell in table.cells if cell.text)
+    return sum(count > 1 for count in counts.values()) / table.n_rows
 
 
 def _cut_lines(table: PageTable, lines: Sequence[Line]) -> float:
