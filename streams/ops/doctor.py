@@ -84,7 +84,7 @@ def _rar(_: Settings) -> Iterator[Finding]:
 
 def _recognition(settings: Settings) -> Iterator[Finding]:
     from streams.extract.recognise.engine import EngineUnavailable
-    from streams.extract.tools.tesseract import Tesseract
+    from streams.extract.tools.tesseract import MODELS, Tesseract
 
     if not settings.recognition.enabled:
         yield Finding("recognition", "ok", "switched off ([recognition] enabled)")
@@ -92,15 +92,30 @@ def _recognition(settings: Settings) -> Iterator[Finding]:
     engine = Tesseract()
     try:
         installed = engine.languages()
-        yield Finding("recognition", "ok", f"{engine.name} {engine.version}: {', '.join(sorted(installed))}")
     except EngineUnavailable as error:
         yield Finding("recognition", "warning", f"{error}", apt("tesseract-ocr"))
         return
     registered = [source.language for source in settings.sources.values() if source.language]
-    for language in sorted({*settings.recognition.languages, *registered} - installed):
-        yield Finding(
-            "recognition", "warning", f"no model for the language {language}", "Install its tesseract-ocr package."
-        )
+    configured = sorted({*settings.recognition.languages, *registered})
+    detail = f"{engine.name} {engine.version}; installed: {', '.join(sorted(installed))}"
+    yield Finding("recognition", "ok", detail + (f"; configured: {', '.join(configured)}" if configured else ""))
+    for language in configured:
+        if language not in MODELS:
+            detail = f"{engine.name} has no model for the configured language {language}"
+            yield Finding("recognition", "warning", detail, "Correct recognition.languages or the source's language.")
+        elif language not in installed:
+            detail = f"no model for the configured language {language}: its pages are held"
+            yield Finding("recognition", "warning", detail, _install(MODELS[language]))
+    if "osd" not in engine.models():
+        detail = "no model that tells how pages lie: scripts are not told, turned pages take longer"
+        yield Finding("recognition", "warning", detail, _install(("osd",)))
+
+
+def _install(models: tuple[str, ...]) -> str:
+    """How to install models of tesseract here."""
+    if platform.system() == "Darwin":
+        return "brew install tesseract-lang"
+    return apt(" ".join(f"tesseract-ocr-{model.replace('_', '-')}" for model in models))
 
 
 def _libmagic(_: Settings) -> Iterator[Finding]:

@@ -23,12 +23,13 @@ from streams.extract.render import table_records, table_rows
 from streams.records import Attempt, CanonBody, Failure, Judged, Outcome, Screening, Tried
 from streams.records.codec import decode
 from streams.runtime.jobs import DecodeArgs, Examination, ExamineArgs, ScreenArgs, failed, path_text
+from streams.runtime.languages import languages_of
 from streams.runtime.members import Opened, carries, open_members
 from streams.runtime.recognition import Recogniser
 from streams.runtime.scratch import scratch_folder
 from streams.runtime.screening import merit, next_tool, recognition_wanted, unrecognised
 from streams.runtime.slots import Slots
-from streams.runtime.stages import failure_of, languages_of, screen_args, with_attempts
+from streams.runtime.stages import failure_of, screen_args, with_attempts
 from streams.screen.policy import load_policy
 from streams.settings import Settings
 

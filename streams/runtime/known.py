@@ -10,18 +10,21 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import msgspec
 
 from streams.extract.registry import fingerprint, plan
 from streams.ledger.children import ATTACHMENTS_NOT_READ
 from streams.log.scan import scan
-from streams.records import TERMINAL, SourceState, Version
+from streams.records import TERMINAL, Detection, Manifest, SourceState, Version
 from streams.records.codec import decode
+from streams.runtime.languages import languages_of
 from streams.settings import Settings
 
 log = logging.getLogger(__name__)
+
+PAGE_FAILED = "page_failed"
 
 IN_DOUBT = frozenset({"bomb", "needs_recognition", "too_large"})
 """What a setting or the machine decides, which no record names: a limit, an engine that was not there."""
@@ -32,6 +35,8 @@ class Now(msgspec.Struct, frozen=True):
 
     rules: str  # of decode
     policy: str  # of the screen
+    way: Callable[[Detection, Manifest], str] | None = None
+    """The first half of the fingerprint that recognised pages would have; None: nothing would be recognised."""
 
 
 def unchanged(version: Version, now: Now) -> bool:
@@ -47,10 +52,41 @@ def unchanged(version: Version, now: Now) -> bool:
         return False
     spec = plan(detection)
     if version.fingerprint:
-        judged_alike = screening.policy == now.policy
-        return judged_alike and spec is not None and fingerprint(spec, detection) == version.fingerprint
+        if screening.policy != now.policy or spec is None:
+            return False
+        return version.fingerprint == fingerprint(spec, detection) or _recognised_alike(version, detection, now)
     # Without a canon the end came from decode, if there was no extractor to fail.
     return spec is None
+
+
+def _recognised_alike(version: Version, detection: Detection, now: Now) -> bool:
+    """Whether its pages were recognised by the engine, the models and the settings of now. One that failed may not."""
+    assert version.screening is not None
+    if now.way is None or PAGE_FAILED in version.screening.warnings:
+        return False
+    return version.fingerprint.startswith(now.way(detection, version.manifest))
+
+
+def way_of(settings: Settings) -> Callable[[Detection, Manifest], str] | None:
+    """See `Now.way`; starts the engine to ask for its models."""
+    from streams.extract.recognise import WAY_DIGITS, default_engine
+    from streams.extract.recognise import fingerprint as recognised
+    from streams.extract.recognise.engine import EngineUnavailable
+
+    if not settings.recognition.enabled:
+        return None
+    engine = default_engine()
+    try:
+        engine.identity()
+    except EngineUnavailable:
+        return None
+
+    def way(detection: Detection, manifest: Manifest) -> str:
+        languages = languages_of(settings, manifest)
+        limit = settings.recognition.max_pixels
+        return recognised(detection, languages, max_pixels=limit, engine=engine)[:WAY_DIGITS]
+
+    return way
 
 
 async def unchanged_offsets(settings: Settings, broker: str, until: Mapping[int, int], now: Now) -> dict[int, set[int]]:

@@ -26,12 +26,12 @@ from streams.records import (
     Tried,
 )
 from streams.runtime.jobs import ScreenAnswer, failed
+from streams.runtime.languages import languages_of
 from streams.runtime.messages import Incoming, Outgoing, Outputs
 from streams.runtime.stages import (
     Stage,
     Workshop,
     failure_of,
-    languages_of,
     screen_args,
     unknown_format,
     with_attempts,

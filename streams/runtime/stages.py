@@ -33,7 +33,6 @@ from streams.records import (
     Extracted,
     Failure,
     Judged,
-    Manifest,
     Method,
     Operation,
     Payload,
@@ -50,7 +49,7 @@ from streams.runtime.jobs import (
     attempt_of,
     path_text,
 )
-from streams.runtime.known import Now, unchanged_offsets
+from streams.runtime.known import Now, unchanged_offsets, way_of
 from streams.runtime.members import carries, child_events, keep, listing_name, open_members
 from streams.runtime.messages import Incoming, Outgoing, Outputs
 from streams.runtime.scratch import scratch_folder
@@ -203,14 +202,6 @@ def screen_args(settings: Settings, size: int) -> ScreenArgs:
     return ScreenArgs(size=size, policy_file=str(policy) if policy else None)
 
 
-def languages_of(settings: Settings, manifest: Manifest | None) -> list[str]:
-    """Likely languages, the best guess first: what the event says, its source, the installation."""
-    registered = settings.sources.get(manifest.source) if manifest else None
-    hint = manifest.language_hint if manifest else None
-    likely = [hint, registered.language if registered else None, *settings.recognition.languages]
-    return list(dict.fromkeys(language for language in likely if language))
-
-
 class DecodeStage(Stage):
     """raw-arrived -> decoded: what are these bytes; and -> raw-arrived: the members of containers.
 
@@ -230,7 +221,8 @@ class DecodeStage(Stage):
         """See `streams.runtime.messages.Knowing`."""
         self._known = {}
         if replays:
-            now = Now(await asyncio.to_thread(rules), load_policy(self._settings).id)
+            way = await asyncio.to_thread(way_of, self._settings)
+            now = Now(await asyncio.to_thread(rules), load_policy(self._settings).id, way)
             self._known = await unchanged_offsets(self._settings, self._broker, replays, now)
 
     def known(self, partition: int, offset: int) -> bool:

@@ -26,7 +26,6 @@ from streams.extract.recognise.reader import Enlarge, Reader, confidence, withou
 from streams.extract.tools.mupdf import PageError, Pdf, open_pdf
 from streams.extract.tools.mupdf_render import render
 from streams.extract.tools.pillow import FORMATS, FrameInfo, open_picture, resized
-from streams.extract.tools.tesseract import Tesseract
 from streams.records import BlockSource, CanonBody, Detection
 
 VERSION = "1"
@@ -36,6 +35,9 @@ DPI = 300
 MAX_PIXELS = 40_000_000
 MISSING_CONFIDENCE = 0.5
 """Confidence that blocks have at most when the model for their language is missing: nobody was there to read them."""
+
+WAY_DIGITS = 8
+"""Digits of a fingerprint that say in which way the pages were recognised, whichever they are."""
 
 MIN_IMAGE_AREA = 0.5
 """Share of a page under images from which an empty page is taken for a scan; the screen's threshold, too."""
@@ -78,19 +80,32 @@ def fingerprint(
 ) -> str:
     """16 hex digits: the same content and the same fingerprint give the same canon (R-CAN-7).
 
-    Of: the extractor whose canon it builds on, this package, the engine with its models, and what was asked.
+    Of: the extractor whose canon it builds on, this package, the engine with its models, and what was asked. The first
+    half is the same for all pages, so that it tells whether a canon would be made in the same way now.
 
     Raises:
         EngineUnavailable: there is no engine, so there will be no canon.
     """
-    spec = _spec(detection, languages, pages, max_pixels, dpi, engine or Tesseract())
-    return registry.fingerprint(spec, detection)
+    spec = _spec(detection, languages, max_pixels, dpi, engine or default_engine())
+    return _fingerprint(spec, detection, pages)
+
+
+def _fingerprint(spec: registry.ExtractorSpec, detection: Detection, pages: Sequence[int]) -> str:
+    way = registry.fingerprint(spec, detection)
+    which = hashlib.sha256(f"{way} {sorted(set(pages))}".encode()).hexdigest()
+    return way[:WAY_DIGITS] + which[: 16 - WAY_DIGITS]
+
+
+def default_engine() -> Engine:
+    """The engine that is used where none is named; its module is loaded with the first question."""
+    from streams.extract.tools.tesseract import Tesseract
+
+    return Tesseract()
 
 
 def _spec(
     detection: Detection,
     languages: Sequence[str],
-    pages: Sequence[int],
     max_pixels: int,
     dpi: int,
     engine: Engine,
@@ -98,7 +113,7 @@ def _spec(
     base = registry.plan(detection)
     if base is None:
         raise DocumentError("unsupported_format", f"No extractor is installed for {detection.media_type}.")
-    asked = {"languages": list(languages), "pages": sorted(set(pages)), "max_pixels": max_pixels, "dpi": dpi}
+    asked = {"languages": list(languages), "max_pixels": max_pixels, "dpi": dpi}
     return registry.ExtractorSpec(
         name=f"{base.name}+{engine.name}",
         version=f"{base.version}+{VERSION} ({engine.name} {engine.version})",
@@ -124,8 +139,8 @@ def recognise(request: RecogniseRequest, *, engine: Engine | None = None) -> Can
         DocumentError: the file can't be opened, or its format has no pages that can be recognised.
         EngineUnavailable: there is no engine, or it has no models.
     """
-    engine = engine or Tesseract()
-    spec = _spec(request.detection, request.languages, request.pages, request.max_pixels, request.dpi, engine)
+    engine = engine or default_engine()
+    spec = _spec(request.detection, request.languages, request.max_pixels, request.dpi, engine)
     expected = request.languages or ([request.body.language] if request.body.language else [])
     reader = Reader(engine, expected)
     wanted = sorted(set(request.pages)) if request.pages else pages_needing(request.body)
@@ -188,7 +203,8 @@ def recognise(request: RecogniseRequest, *, engine: Engine | None = None) -> Can
             "recognition_languages_missing": " ".join(sorted(reader.missing)),
         },
     )
-    return finish(draft, content_hash=request.body.content_hash, detection=request.detection, spec=spec)
+    body = finish(draft, content_hash=request.body.content_hash, detection=request.detection, spec=spec)
+    return msgspec.structs.replace(body, fingerprint=_fingerprint(spec, request.detection, request.pages))
 
 
 # --- where the images of pages come from -------------------------------------------------------------------------

@@ -78,8 +78,12 @@ class Tesseract:
 
     def languages(self) -> frozenset[str]:
         """ISO 639-1 codes of the installed models. Raises EngineUnavailable."""
-        models = _installed(self._program)[2]
+        models = self.models()
         return frozenset(code for code, names in MODELS.items() if any(name in models for name in names))
+
+    def models(self) -> frozenset[str]:
+        """Names of the installed models, also of that for orientation (`osd`). Raises EngineUnavailable."""
+        return _installed(self._program)[2]
 
     def identity(self) -> str:
         """16 hex digits of the version and of each model's name, size and first bytes. Raises EngineUnavailable."""
