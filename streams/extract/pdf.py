@@ -8,13 +8,24 @@ from __future__ import annotations
 import msgspec
 
 from streams.errors import DocumentError
-from streams.extract import pdf_blocks, pdf_furniture, pdf_info, pdf_layout, pdf_order, pdf_structure, pdf_tables
+from streams.extract import (
+    pdf_blocks,
+    pdf_furniture,
+    pdf_info,
+    pdf_layout,
+    pdf_links,
+    pdf_order,
+    pdf_structure,
+    pdf_tables,
+)
 from streams.extract.outcome import Draft, Request
 from streams.extract.pdf_blocks import Item
 from streams.extract.pdf_lines import Frame, PageLines
 from streams.extract.pdf_pages import Work, read_pages
+from streams.extract.pdf_xmp import parse_xmp_date, read_xmp
 from streams.extract.tools.mupdf import VERSION, open_pdf
 from streams.extract.tools.mupdf_marks import Marks
+from streams.extract.tools.mupdf_xmp import xmp_packet
 from streams.records import Block, BlockKind, BlockSource, Dropped, Method, Page, Table
 
 __all__ = ["VERSION", "extract"]
@@ -59,7 +70,8 @@ def _draft(request: Request, reader: str | None, *, anew: bool = False) -> Draft
         work.tags = pdf_structure.read_tags(pdf, work.pages)
         outline = pdf_blocks.Outline(pdf.outline())
         information = pdf.metadata()
-        language = pdf_info.parse_language(pdf.language())
+        xmp = read_xmp(xmp_packet(pdf))
+        language = pdf_info.parse_language(pdf.language()) or pdf_info.parse_language(xmp.language)
         work.attachments += pdf.embedded_files()
         if pdf.repaired or pdf.anew:
             work.warn("repaired_by_pikepdf" if pdf.anew else "repaired")
@@ -80,10 +92,15 @@ def _draft(request: Request, reader: str | None, *, anew: bool = False) -> Draft
         if items[caption].kind is BlockKind.CAPTION and number is not None and tables[number].caption is None:
             label, text = pdf_blocks.caption_parts(items[caption].text)
             tables[number] = msgspec.structs.replace(tables[number], number=label, caption=text)
-    blocks = [_block(item, work, tables) for item in items]
-    title = pdf_info.parse_title(information.get("title", ""))
-    if title is None:
-        title = next((item.text for item in items if item.kind is BlockKind.TITLE), None)
+    blocks, unplaced = pdf_links.with_links([_block(item, work, tables) for item in items], work.links)
+    work.dropped["link_without_text"] += unplaced
+    title, elsewhere = pdf_info.choose_title(
+        pdf_info.parse_title(information.get("title", "")) or pdf_info.parse_title(xmp.title),
+        next((item.text for item in items if item.kind is BlockKind.TITLE), None),
+        " ".join(item.text for item in items if item.page <= 2),
+    )
+    if elsewhere:
+        work.warn("title_not_on_page")
     recognised = [page.ocr and not unread for page, unread in zip(work.pages, work.unreadable, strict=True)]
     scans = sum(recognised)
     texts = sum(bool(page.groups) and not ocr for page, ocr in zip(work.pages, recognised, strict=True))
@@ -94,9 +111,9 @@ def _draft(request: Request, reader: str | None, *, anew: bool = False) -> Draft
         page_count=page_count,
         method=Method.NATIVE if not scans else Method.MIXED if texts else Method.OCR,
         title=title,
-        authors=pdf_info.parse_authors(information.get("author", "")),
-        created=_date(information.get("creationDate"), work),
-        modified=_date(information.get("modDate"), work),
+        authors=pdf_info.parse_authors(information.get("author", "")) or xmp.authors,
+        created=_date(information.get("creationDate"), xmp.created, work),
+        modified=_date(information.get("modDate"), xmp.modified, work),
         language=language,
         warnings=sorted(work.warnings),
         dropped=[Dropped(what=what, count=count) for what, count in sorted(work.dropped.items()) if count],
@@ -227,10 +244,9 @@ def _page(work: Work, index: int) -> Page:
     )
 
 
-def _date(text: str | None, work: Work) -> str | None:
-    if not text:
-        return None
-    date = pdf_info.parse_date(text)
-    if date is None:
+def _date(text: str | None, xmp: str, work: Work) -> str | None:
+    """The date of the information, else that of the XMP packet; null, and said, where what is told is no date."""
+    date = (pdf_info.parse_date(text) if text else None) or (parse_xmp_date(xmp) if xmp else None)
+    if date is None and (text or xmp):
         work.warn("bad_date")
     return date

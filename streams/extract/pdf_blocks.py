@@ -307,8 +307,9 @@ def set_list_levels(items: Sequence[Item]) -> None:
         item.level = item.told or len(stack)
 
 
-def find_title(items: Sequence[Item], style: Style) -> None:
+def find_title(items: list[Item], style: Style) -> None:
     """The one largest heading of the first page is the title, where no other heading is as large."""
+    _join_title_lines(items)
     headings = [item for item in items if item.kind is BlockKind.HEADING]
     first = [item for item in headings if item.page == 1]
     if not first:
@@ -318,6 +319,30 @@ def find_title(items: Sequence[Item], style: Style) -> None:
     if not rivals and largest.size >= 1.2 * style.size:
         largest.kind = BlockKind.TITLE
         _demote_below_title(items, largest)
+
+
+def _join_title_lines(items: list[Item]) -> None:
+    """The largest headings of the first page that follow each other, as lines set far apart do, become one."""
+    first = [item for item in items if item.kind is BlockKind.HEADING and item.page == 1 and item.frame == 0]
+    size = max((item.size for item in first), default=0.0)
+    largest = next((item for item in first if item.size == size), None)
+    at = next((index for index, item in enumerate(items) if item is largest), None)
+    while at is not None and at + 1 < len(items):
+        head, more = items[at], items[at + 1]
+        if more.kind is not BlockKind.HEADING or more.page != 1 or head.box is None or more.box is None:
+            return
+        near = more.region == head.region and more.box[1] - head.box[3] < 1.5 * size
+        if not near or abs(more.size - size) > 0.4 or more.bold != head.bold or _NUMBERED.match(more.text):
+            return
+        head.text = f"{head.text} {more.text}"
+        head.raised += more.raised
+        head.box = (
+            min(head.box[0], more.box[0]),
+            head.box[1],
+            max(head.box[2], more.box[2]),
+            max(head.box[3], more.box[3]),
+        )
+        del items[at + 1]
 
 
 def _demote_below_title(items: Sequence[Item], title: Item) -> None:

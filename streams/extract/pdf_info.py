@@ -11,9 +11,12 @@ _DATE = re.compile(
 )
 _NO_TITLE = re.compile(
     r"untitled.*|unbenannt.*|sans titre.*|document\d*|microsoft (word|powerpoint|excel) - .*"
-    r"|.*\.(docx?|pdf|indd|tex|dvi|qxd|fm|rtf|xlsx?|pptx?|odt|cdr|ps)|[\W\d_]*|slide \d+|powerpoint.*",
+    r"|.*\.(docx?|docm|pdf|indd|tex|dvi|qxd|fm|rtf|xlsx?|pptx?|ppsx|od[tpsg]|cdr|e?ps|key|pages|wp[ds]?|pub|vsdx?|dwg"
+    r"|ai|html?|txt|p65|pmd|exe|tiff?|jpe?g|png)|[\W\d_]*|slide \d+|powerpoint.*|(paper|document) title.*|no title"
+    r"|title|scan(ned)?[\W\d_]*|print|presentation\d*|präsentation\d*|présentation\d*|layout \d+|book\d*",
     re.IGNORECASE,
 )
+_WORD = re.compile(r"\w+")
 _EARLIEST = 1900  # nothing on paper was dated by a computer before
 
 
@@ -56,6 +59,23 @@ def parse_title(text: str) -> str | None:
     """A /Title entry, null where it is only a file name or what a program writes for want of one."""
     title = " ".join(text.split())
     return None if not title or _NO_TITLE.fullmatch(title) else title
+
+
+def choose_title(told: str | None, shown: str | None, first_texts: str) -> tuple[str | None, bool]:
+    """The title of a document, and whether what its information tells is left out for what stands on its first page.
+
+    Args:
+        told: the title of its information or XMP, `parse_title` of it.
+        shown: the title that the layout of its first page shows.
+        first_texts: the text of its first two pages.
+    """
+    if told is None or shown is None:
+        return told or shown, False
+    page = set(_WORD.findall(first_texts.casefold()))
+    words = _WORD.findall(told.casefold())
+    if words and sum(word in page for word in words) * 2 < len(words):  # of another document, or of its template
+        return shown, True
+    return told, False
 
 
 def parse_language(text: str | None) -> str | None:

@@ -73,7 +73,8 @@ def _overlapping(paragraphs: Sequence[Paragraph]) -> list[bool]:
 
 def _is_loose(row: Row) -> bool:
     return any(
-        abs(right.u0 - left.u1) > _FAR * row.size and letters(left.text) >= 3 and letters(right.text) >= 3
+        max(right.u0 - left.u1, left.u0 - right.u1) > _FAR * row.size
+        and min(letters(left.text), letters(right.text)) >= 3
         for left, right in pairwise(row.lines)
     )
 
