@@ -10,6 +10,7 @@ import msgspec
 from streams.extract import pdf_figures, pdf_info, pdf_layout, pdf_tables
 from streams.extract.pdf_grid import PageTable
 from streams.extract.pdf_lines import PageLines, page_lines
+from streams.extract.pdf_links import PlacedLink, placed_links
 from streams.extract.pdf_stand_ins import replace
 from streams.extract.pdf_text_layer import TextLayers
 from streams.extract.tools.mupdf import PageError, PageRead, Pdf
@@ -26,6 +27,7 @@ class Work(msgspec.Struct, kw_only=True):
     tables: list[list[PageTable]] = []  # by page
     figures: list[list[str]] = []
     marks: list[Marks] = []
+    links: list[list[PlacedLink]] = []
     rotations: list[int] = []
     readers: list[str] = []  # the library that read each page, where it is not the first one
     unreadable: list[bool] = []
@@ -75,6 +77,7 @@ def read_pages(pdf: Pdf, reader: str | None = None) -> Work:
         work.tables.append(tables)
         work.figures.append(figures)
         work.marks.append(page.marks)
+        work.links.append(placed_links(pdf, number, page.marks.links))
         work.rotations.append(page.rotation)
         work.readers.append(read_by)
         work.unreadable.append(unreadable)
