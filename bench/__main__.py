@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bench import encodings, formats, recognition, tables
+from bench import articles, encodings, formats, recognition, tables
 from bench.report import Result, machine, show
 from bench.world import World
 
@@ -28,6 +28,7 @@ BENCHMARKS = {
 }
 """In the order of running: `unchanged` and `replay` find what `memory` has filled."""
 ON_FOLDERS = {
+    "articles": articles.main,
     "encodings": encodings.main,
     "formats": formats.main,
     "tables": tables.main,
