@@ -64,6 +64,7 @@ def blocks_of(pages: Sequence[SeenPage], page_count: int) -> list[tuple[Block, f
         if page.groups
     }
     style = pdf_blocks.body_style([p for groups in columns.values() for group in groups for p in group])
+    outline = pdf_blocks.Outline()  # a scan has none that was made with its text
     items: list[Item] = []
     for number, groups in columns.items():
         page = laid.lines[number - 1]
@@ -71,7 +72,7 @@ def blocks_of(pages: Sequence[SeenPage], page_count: int) -> list[tuple[Block, f
         items += [item for item in heads if item.kind is BlockKind.PAGE_HEADER]
         for index, (frame, _) in enumerate(page.groups):
             items += pdf_blocks.make_items(
-                number, index, frame.size[1], groups[index], style, {}, compounds.__contains__
+                number, index, frame.size[1], groups[index], style, outline, compounds.__contains__
             )
         items += [item for item in heads if item.kind is not BlockKind.PAGE_HEADER]
     for item in items:
@@ -79,7 +80,7 @@ def blocks_of(pages: Sequence[SeenPage], page_count: int) -> list[tuple[Block, f
             _demote(item)
     items = pdf_blocks.join_over_breaks(items, style, compounds.__contains__)
     pdf_blocks.find_title(items, style)
-    pdf_blocks.set_levels(items, {})
+    pdf_blocks.set_levels(items, outline)
     pdf_blocks.set_list_levels(items)
     return [(laid.block(item), item.size) for item in items]
 
