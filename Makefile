@@ -29,6 +29,11 @@ system:
 	command -v tesseract >/dev/null || missing="$$missing tesseract-ocr"; \
 	extra=""; command -v unrar >/dev/null || command -v unar >/dev/null || command -v bsdtar >/dev/null \
 	  || extra=" libarchive-tools"; \
+	if [ -n "$(FOR_TESTS)" ]; then \
+	  command -v chromium >/dev/null || extra="$$extra chromium"; \
+	  command -v promtool >/dev/null || extra="$$extra prometheus"; \
+	  command -v soffice >/dev/null || extra="$$extra libreoffice-writer-nogui libreoffice-impress-nogui"; \
+	fi; \
 	[ -z "$$missing$$extra" ] && exit 0; \
 	if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then sudo=""; \
 	elif command -v apt-get >/dev/null && sudo -n true 2>/dev/null; then sudo="sudo"; \
@@ -38,7 +43,9 @@ system:
 	echo "Installing$$missing$$extra"; \
 	$$sudo apt-get update -qq; \
 	[ -z "$$missing" ] || install $$missing || exit 1; \
-	[ -z "$$extra" ] || install $$extra || echo "Without$$extra compressed RAR members stay shut."
+	for package in $$extra; do \
+	  install --no-install-recommends $$package || echo "Without $$package what needs it is left out."; \
+	done
 
 $(VENV)/.ready: requirements-dev.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -53,6 +60,7 @@ setup: system $(VENV)/.ready
 demo: setup
 	@$(BIN)/python -m demo --work $(DEMO_DIR) $(if $(DOCS),--docs "$(DOCS)")
 
+test: FOR_TESTS := yes
 test: setup
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
