@@ -32,9 +32,9 @@ from streams.records import (
     Version,
 )
 from streams.records.headers import EventContext
+from streams.runtime.languages import languages_of
 from streams.runtime.messages import Incoming, Outgoing, Outputs
 from streams.runtime.metrics import Metrics
-from streams.runtime.stages import languages_of
 from streams.settings import Settings, SourceSettings
 
 log = logging.getLogger(__name__)
