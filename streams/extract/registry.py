@@ -354,6 +354,21 @@ EXTRACTORS: tuple[ExtractorSpec, ...] = (
         media_types=("application/vnd.ms-tnef",),
         libraries=("selectolax", "wordfreq", "ftfy"),
     ),
+    ExtractorSpec(
+        name="libreoffice",
+        version="1",
+        function="streams.extract.legacy:extract",
+        media_types=(
+            "application/vnd.apple.keynote",
+            "application/vnd.apple.numbers",
+            "application/vnd.apple.pages",
+            "application/vnd.ms-works",
+            "application/vnd.stardivision.calc",
+            "application/vnd.stardivision.writer",
+            "application/vnd.wordperfect",
+        ),
+        libraries=("libreoffice", "lxml"),
+    ),
 )
 """All extractors; a media type belongs to one of them."""
 
@@ -378,6 +393,10 @@ def is_installed(spec: ExtractorSpec) -> bool:
 
 @cache
 def _library_version(name: str) -> str:
+    if name == "libreoffice":  # no Python package, but a program whose version its own files say
+        from streams.extract.tools import libreoffice
+
+        return libreoffice.version()
     try:
         return version(name)
     except PackageNotFoundError:
