@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bench import articles, encodings, formats, recognition, tables
+from bench import articles, encodings, formats, pdf, recognition, tables
 from bench.report import Result, machine, show
 from bench.world import World
 
@@ -31,6 +31,7 @@ ON_FOLDERS = {
     "articles": articles.main,
     "encodings": encodings.main,
     "formats": formats.main,
+    "pdf": pdf.main,
     "tables": tables.main,
     "recognition": recognition.main,
 }
