@@ -25,10 +25,10 @@ Row = tuple[int, float, float]  # the band of the grid it comes from, and its v 
 
 def fill(grid: Grid, words: Sequence[Word], lines: Sequence[TextLine], frame: Frame) -> PageTable | None:
     """The table of a grid; None when it holds next to nothing, so that no text disappears into a frame."""
-    placed = place(words, frame, grid)
+    placed = place(words, lines, frame, grid)
     trimmed = without_title_and_notes(grid, placed)
     if trimmed is not grid:
-        grid, placed = trimmed, place(words, frame, trimmed)
+        grid, placed = trimmed, place(words, lines, frame, trimmed)
     held = contents(grid, placed)
     if any(height >= 4 and len(text_rows(held[row, col])) >= 4 for row, col, height, _ in grid.spans):
         return None  # a tall cell that holds a text: a form, or a page laid out with rules

@@ -23,7 +23,7 @@ def without_title_and_notes(grid: Grid, words: Sequence[Placed]) -> Grid:
     whole = {row for row, _, height, width in grid.spans if width == n_cols and height == 1}
     held = contents(grid, words)
     first, last = 0, len(grid.vs) - 1
-    while last - first > 3 and first in whole and CAPTION.match(_text(held[first, 0])):
+    while last - first > 3 and CAPTION.match(_only_text(grid, held, first)):
         first += 1
     while last - first > 3 and last - 1 in whole and _is_note(_text(held[last - 1, 0])):
         last -= 1
@@ -31,6 +31,13 @@ def without_title_and_notes(grid: Grid, words: Sequence[Placed]) -> Grid:
         return grid
     spans = [(row - first, col, height, width) for row, col, height, width in grid.spans if first <= row < last]
     return Grid(us=grid.us, vs=grid.vs[first : last + 1], below=[], beside=[], spans=spans)
+
+
+def _only_text(grid: Grid, held: dict[tuple[int, int], list[Placed]], row: int) -> str:
+    """The text of a row whose other cells are empty and that no cell leaves; else ""."""
+    own = [(held[r, c], height) for r, c, height, _ in grid.spans if r == row]
+    filled = [words for words, _ in own if words]
+    return _text(filled[0]) if len(filled) == 1 and all(height == 1 for _, height in own) else ""
 
 
 def _text(words: Sequence[Placed]) -> str:
@@ -46,9 +53,7 @@ def split_rows(grid: Grid, words: Sequence[Placed]) -> tuple[Grid, list[int]]:
     through = {row + r for row, _, height, _ in grid.spans if height > 1 for r in range(height)}
     by_band: list[list[Placed]] = [[] for _ in grid.vs[1:]]
     for word in words:
-        band = slot(grid.vs, word.middle)
-        if band is not None:
-            by_band[band].append(word)
+        by_band[slot(grid.vs, word.middle)].append(word)
     cells: list[dict[int, int]] = [{} for _ in grid.vs[1:]]  # of each band: first column and the column after the last
     for band, col, _, width in grid.spans:
         cells[band][col] = col + width
@@ -80,10 +85,7 @@ def _edges(rows: list[TextRow], grid: Grid, cells: dict[int, int]) -> list[float
     if len(rows) < 3:
         return []
     owner = {col: first for first, end in cells.items() for col in range(first, end)}
-    cols = [
-        {owner[col] for word in row.words if (col := slot(grid.us, (word.u0 + word.u1) / 2)) is not None}
-        for row in rows
-    ]
+    cols = [{owner[slot(grid.us, (word.u0 + word.u1) / 2)] for word in row.words} for row in rows]
     used = set().union(*cols)
     if len(used) < 2:
         return []

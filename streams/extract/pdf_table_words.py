@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from streams.extract.pdf_grid import Grid
-from streams.extract.pdf_lines import Frame, clean
-from streams.extract.tools.mupdf import Word
+from streams.extract.pdf_lines import Frame, Line, clean
+from streams.extract.pdf_stand_ins import is_inside
+from streams.extract.tools.mupdf import Box, Word
 
 FIGURES = r"[\d.,:/  \-–−+*%‰]*"
 VALUE = re.compile(rf"[(\[]?[-+−–±<>≤≥~]?\s?[$€£¥]?\s?{FIGURES}\d{FIGURES}[)\]]?[*†a-z]{{0,2}}|[-–—.…*xX✓]|n/?a|N/?A")
 LONGEST_VALUE = 24  # characters
 _DRAWN = re.compile(r"[-=_–—─═]{5,}")  # a rule made of characters
+_BAND = 40.0  # points
 _PIECE = 0.5  # of the height of a word: words farther apart are two pieces
 _SAME_ROW = 0.4  # of the height
 
@@ -67,17 +70,42 @@ def is_value(text: str) -> bool:
     return len(text) <= LONGEST_VALUE and VALUE.fullmatch(text) is not None
 
 
-def place(words: Sequence[Word], frame: Frame, grid: Grid) -> list[Placed]:
-    """The words that lie in a grid; rules made of characters are none."""
-    u_from, v_from, u_to, v_to = grid.box
+class LinesAt:
+    """Which line of a page lies at a position; asked for each word, so by bands of height."""
+
+    def __init__(self, lines: Iterable[Line]) -> None:
+        self._bands: defaultdict[int, list[Line]] = defaultdict(list)
+        for line in lines:
+            for band in range(int(line.v0 // _BAND), int(line.v1 // _BAND) + 1):
+                self._bands[band].append(line)
+
+    def holds(self, u: float, v: float) -> bool:
+        """Whether one of the lines lies at (u, v)."""
+        near = self._bands.get(int(v // _BAND), ())
+        return any(line.u0 - 1 <= u <= line.u1 + 1 and line.v0 <= v <= line.v1 for line in near)
+
+
+def place(words: Sequence[Word], lines: Sequence[Line], frame: Frame, grid: Grid) -> list[Placed]:
+    """The words of a grid: those that lie in it, and the rest of the lines that it takes, so that no word is lost or
+    told twice. Rules made of characters are no words.
+    """
+    box = u_from, v_from, u_to, v_to = grid.box
+    mine = LinesAt(line for line in lines if is_inside(line, box) and (line.u0 < u_from or line.u1 > u_to))
+    others = LinesAt(line for line in lines if not line.solid and not is_inside(line, box) and _meets(line, box))
     found = []
     for word in words:
         u0, v0, u1, v1 = frame.inside(word.box)
-        if u_from <= (u0 + u1) / 2 < u_to and v_from <= (v0 + v1) / 2 < v_to:
+        u, v = (u0 + u1) / 2, (v0 + v1) / 2
+        inside = u_from <= u < u_to and v_from <= v < v_to
+        if (inside and not others.holds(u, v)) or mine.holds(u, v):
             text = clean(word.text)
             if text.strip() and not _DRAWN.fullmatch(text):
                 found.append(Placed(u0, v0, u1, v1, text))
     return found
+
+
+def _meets(line: Line, box: Box) -> bool:
+    return line.u0 < box[2] and box[0] < line.u1 and line.v0 < box[3] and box[1] < line.v1
 
 
 def text_rows(words: Sequence[Placed]) -> list[TextRow]:
@@ -101,13 +129,10 @@ def contents(grid: Grid, words: Sequence[Placed]) -> dict[tuple[int, int], list[
     }
     found: dict[tuple[int, int], list[Placed]] = {(row, col): [] for row, col, _, _ in grid.spans}
     for word in words:
-        row, col = slot(grid.vs, word.middle), slot(grid.us, (word.u0 + word.u1) / 2)
-        if row is not None and col is not None:
-            found[owner[row, col]].append(word)
+        found[owner[slot(grid.vs, word.middle), slot(grid.us, (word.u0 + word.u1) / 2)]].append(word)
     return found
 
 
-def slot(edges: Sequence[float], at: float) -> int | None:
-    """Which interval between the edges holds a position."""
-    index = bisect_right(edges, at) - 1
-    return index if 0 <= index < len(edges) - 1 else None
+def slot(edges: Sequence[float], at: float) -> int:
+    """Which interval between the edges holds a position; beyond them the first or the last."""
+    return min(max(bisect_right(edges, at) - 1, 0), len(edges) - 2)

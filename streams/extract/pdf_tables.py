@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable
 
 import msgspec
 
 from streams.extract import pdf_grid, pdf_table_fill, pdf_table_laid, pdf_table_signs
 from streams.extract.pdf_grid import PageTable
-from streams.extract.pdf_lines import Line, PageLines
+from streams.extract.pdf_lines import PageLines
 from streams.extract.pdf_stand_ins import is_inside, replace
+from streams.extract.pdf_table_words import LinesAt
 from streams.extract.tools.mupdf import Box, PageError, PageRead, Pdf, Word
 from streams.extract.tools.mupdf_layout import LayoutFailed, LayoutMissing
 from streams.records import BlockKind, Cell, Table
 
-_BAND = 40.0  # points
+_SAME_RULE = 4.0  # points
+_SAME_EDGE = 12.0
 _MOST_GRIDS = 30  # tables of one page; a page with more is a drawing
 
 
@@ -83,16 +84,11 @@ def _seen_words(words: list[Word], lines: PageLines) -> list[Word]:
     ]
     if not turned and not lines.dropped:
         return words
-    bands: defaultdict[int, list[Line]] = defaultdict(list)  # by height, so that few lines are asked for each word
-    for line in main:
-        for band in range(int(line.v0 // _BAND), int(line.v1 // _BAND) + 1):
-            bands[band].append(line)
+    shown = LinesAt(line for line in main if not line.solid)
     seen = []
     for word in words:
         u0, v0, u1, v1 = frame.inside(word.box)
-        u, v = (u0 + u1) / 2, (v0 + v1) / 2
-        near = bands.get(int(v // _BAND), ())
-        if any(line.u0 - 1 <= u <= line.u1 + 1 and line.v0 <= v <= line.v1 and not line.solid for line in near):
+        if shown.holds((u0 + u1) / 2, (v0 + v1) / 2):
             seen.append(word)
     return seen + turned
 
@@ -131,7 +127,13 @@ def document_tables(
 
 
 def _goes_on(before: PageTable, table: PageTable) -> bool:
-    return before.n_cols == table.n_cols and all(abs(a - b) <= 4.0 for a, b in zip(before.us, table.us, strict=True))
+    """Whether a table at the top of a page continues one at the end of the page before: the same columns.
+
+    Edges that the model gives follow the text of their page, so they may differ more than rules do.
+    """
+    drawn = before.confidence is None and table.confidence is None
+    near = _SAME_RULE if drawn else _SAME_EDGE
+    return before.n_cols == table.n_cols and all(abs(a - b) <= near for a, b in zip(before.us, table.us, strict=True))
 
 
 def _appended(table: Table, more: PageTable, page: int) -> Table:
