@@ -1,10 +1,10 @@
 """How much of a page's article is found, and how much beside it, on pages whose article people have marked.
 
 The folder is a copy of github.com/scrapinghub/article-extraction-benchmark: `ground-truth.json` with the `articleBody`
-of each page, and the pages in `html/NAME.html.gz`. The measure is that benchmark's: runs of four words, counted as often
-as they come; precision and recall are means over the pages, F1 is made of the two means. Its texts hold no headline and
-no captions, so these kinds of blocks are left out of Canonry's text. Pages are in two halves by a hash of their names:
-the rules were adjusted while looking at pages of the first half only.
+of each page, and the pages in `html/NAME.html.gz`. The measure is that benchmark's: runs of four words, counted as
+often as they come; precision and recall are means over the pages, F1 is made of the two means. Its texts hold no
+headline and no captions, so these kinds of blocks are left out of Canonry's text. Pages are in two halves by a hash of
+their names: the rules were adjusted while looking at pages of the first half only.
 
 Peers run in a virtual environment of their own, which is made in `.bench-peers` when they are first asked for.
 """

@@ -196,6 +196,8 @@ def _chapters(spine: etree._Element | None, items: dict[str, Item], package: Pac
     for reference in _named(spine, "itemref") if spine is not None else ():
         named = items.get(reference.get("idref") or "")
         item = _readable(named, items) if named is not None else None
+        if item is not None and item.path.lower() in seen:
+            item = named  # several pictures may have one page to stand in for them
         if item is None or item.path not in package:
             package.warn("part_missing")
         elif item.path.lower() in seen:

@@ -216,6 +216,14 @@ def test_drawings_of_the_spine_give_their_words(tmp_path: Path) -> None:
     assert kinds(body) == [("figure", "Plate 1\nA winch"), ("paragraph", "Drum and pawl"), ("figure", "")]
 
 
+def test_pictures_that_share_a_page_stand_for_themselves(tmp_path: Path) -> None:
+    manifest = "".join(item(f"i{n}", f"{n}.png", "image/png", 'fallback="t"') for n in range(3)) + item("t", "t.xhtml")
+    files: dict[str, str | bytes] = {f"{n}.png": b"\x89PNG" for n in range(3)}
+    body = read(tmp_path, book({**files, "t.xhtml": page("<p>t</p>")}, manifest=manifest, spine="i0 i1 i2"))
+    assert kinds(body) == [("paragraph", "t"), ("figure", ""), ("figure", "")]
+    assert body.warnings == []
+
+
 def test_bytes_and_encodings(tmp_path: Path) -> None:
     files: dict[str, str | bytes] = {
         "a.xhtml": page("<p>Seil&#160;und&nbsp;Öse</p>").replace("utf-8", "utf-16").encode("utf-16"),
