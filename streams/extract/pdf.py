@@ -22,6 +22,7 @@ from streams.extract.outcome import Draft, Request
 from streams.extract.pdf_blocks import Item
 from streams.extract.pdf_lines import Frame, PageLines
 from streams.extract.pdf_pages import Work, read_pages
+from streams.extract.pdf_text_layer import TOOLS
 from streams.extract.pdf_xmp import parse_xmp_date, read_xmp
 from streams.extract.tools.mupdf import VERSION, open_pdf
 from streams.extract.tools.mupdf_marks import Marks
@@ -38,12 +39,12 @@ def extract(request: Request) -> Draft:
 
 def extract_with_pdfium(request: Request) -> Draft:
     """The same with the text of each page as PDFium reads it: for decisions that name this tool."""
-    return _extract(request, "pypdfium2")
+    return _extract(request, TOOLS["pdf_pdfium"])
 
 
 def extract_with_pdfminer(request: Request) -> Draft:
     """The same with the text of each page as pdfminer.six reads it, some ten pages a second."""
-    return _extract(request, "pdfminer.six")
+    return _extract(request, TOOLS["pdf_pdfminer"])
 
 
 def _extract(request: Request, reader: str | None) -> Draft:

@@ -98,6 +98,10 @@ READERS: dict[str, Callable[[bytes], list[Glyph]]] = {"pypdfium2": _pdfium, "pdf
 """Other libraries by name, in the order in which they are asked; imported when they are."""
 
 
+TOOLS = {"pdf_pdfium": "pypdfium2", "pdf_pdfminer": "pdfminer.six"}
+"""The same by the names that decisions use for them (`streams.extract.registry`)."""
+
+
 class TextLayers:
     """The text layers of one document. It is asked for page after page, in order."""
 
