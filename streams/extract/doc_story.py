@@ -124,7 +124,8 @@ class Reader:
             return text
         if not source.is_old:
             return data.decode("cp1252", "replace")
-        codec = charset_codec(font.charset, source.codec)
+        # on the Windows of then, "ANSI" was the code page of the country
+        codec = source.codec if font.charset == 0 else charset_codec(font.charset, source.codec)
         text, lost, _ = decode(data, codec if codec != SYMBOLS else source.codec, font.name, raw=False)
         source.counts["undecoded"] += lost
         return text
