@@ -236,7 +236,7 @@ def _begins_item(row: Row, before: Row, paragraph: Paragraph, right: float) -> b
     hanging = paragraph.rows[1].u0 if len(paragraph.rows) > 1 else first.u0
     if abs(row.u0 - hanging) >= 0.5 or MARKED.match(first.text) or first.lead:
         return True
-    runs_on = right - before.u1 < 0.05 * (right - paragraph.column[0]) and not before.text.endswith(_SENTENCE_END)
+    runs_on = right - before.u1 < 0.1 * (right - paragraph.column[0]) and not before.text.endswith(_SENTENCE_END)
     return not (row.text[0] in "-–—o" or runs_on)
 
 
@@ -247,7 +247,10 @@ def is_caption(text: str) -> bool:
         return False
     if match["sign"].strip() or not match["rest"]:
         return True
-    return match["rest"][:1].isupper() or match["rest"][:1] in '(“"'
+    first = match["rest"][0]
+    if first.isalpha() and first.lower() == first.upper():  # a script without capitals
+        return len(text) <= 60 and not text.endswith(("。", ".", "۔"))
+    return first.isupper() or first in '(“"'
 
 
 def is_table_caption(text: str) -> bool:
