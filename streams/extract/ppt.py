@@ -43,8 +43,9 @@ _DROPPED = {"empty_tables": "empty_tables", "embedded": "embedded_files", "too_m
 def extract(request: Request) -> Draft:
     """The slides of a presentation, in its order.
 
-    Errors: DocumentError `encrypted`, `corrupt`, `truncated`, `too_large`, or `unsupported_format` (PowerPoint
-    4). Of PowerPoint 95 only the words are read, with a warning `formatting_not_read`. Slides that can't be found are a warning `part_missing`.
+    Errors: DocumentError `encrypted`, `corrupt`, `too_large`, or `unsupported_format` (PowerPoint 4). Of PowerPoint 95
+    only the words are read, with a warning `formatting_not_read`. Slides that can't be found are a warning
+    `part_missing`; `repaired` says that the newest save could not be found.
     """
     with request.path.open("rb") as file:
         compound = _compound(file, request.path.stat().st_size)

@@ -102,13 +102,14 @@ def make_table(rows: list[RowText]) -> Table | None:
 def _edges(rows: list[RowText]) -> dict[int, int] | None:
     """Edge in twips -> number of the grid line; null if the edges of some row don't grow."""
     found: set[int] = set()
-    seen: set[int] = set()  # rows mostly share few definitions
+    seen: set[tuple[int, int]] = set()  # rows mostly share few definitions
     for row in rows:
         if len(row.rule.cells) < len(row.texts):
             return None
-        if id(row.rule) in seen:
+        key = id(row.rule), len(row.texts)
+        if key in seen:
             continue
-        seen.add(id(row.rule))
+        seen.add(key)
         at = row.rule.left
         found.add(at)
         for rule in row.rule.cells[: len(row.texts)]:

@@ -254,6 +254,19 @@ def test_table_in_table(tmp_path: Path) -> None:
     assert [[c.text for c in table.cells] for table in body.tables] == [["A", "B"], ["1", "2"]]
 
 
+def test_row_that_lacks_a_cell(tmp_path: Path) -> None:
+    """Rows of one definition need not have the same number of cells."""
+    end = row_end(row(0, 1000, 2000, 3000))
+    body = read(tmp_path, cell("a"), cell("b"), end, cell("c"), cell("d"), cell("e"), end)
+    assert [(c.row, c.col, c.text) for c in body.tables[0].cells] == [
+        (0, 0, "a"),
+        (0, 1, "b"),
+        (1, 0, "c"),
+        (1, 1, "d"),
+        (1, 2, "e"),
+    ]
+
+
 def test_cell_marks_without_table(tmp_path: Path) -> None:
     """Where the properties are gone, the words are not."""
     body = read(tmp_path, P("a", mark="\x07"), P("b", mark="\x07"))
