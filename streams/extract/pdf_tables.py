@@ -24,7 +24,7 @@ def page_tables(pdf: Pdf, page: PageRead, lines: PageLines, warn: Callable[[str]
     """Tables of a page; a line that stands for it takes the place of each one's text.
 
     Tables whose rules are drawn come first; what else looks like one is asked of the layout model. `warn` is told
-    `page_failed` when the words can't be read, `tables_unsure` when the model can't be had or fails.
+    `page_failed` when the words can't be read, `tables_unsure` when the model can't be had, fails, or is asked too much.
     """
     if not lines.groups:
         return []
@@ -38,7 +38,7 @@ def page_tables(pdf: Pdf, page: PageRead, lines: PageLines, warn: Callable[[str]
             if table is not None and pdf_table_fill.is_whole(table):
                 _keep(table, lines, tables)
         if pdf_table_signs.may_hold_tables(group, page.vectors, frame):
-            for laid in pdf.laid_tables(lines.number, frame.turn):
+            for laid in pdf.laid_tables(lines.number, frame.turn, len(page.lines) + len(page.vectors)):
                 if not any(_overlap(laid.box, table.box) for table in tables):
                     table = pdf_table_laid.fill(laid, words.seen(), group, frame)
                     if table is not None:

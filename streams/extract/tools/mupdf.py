@@ -117,6 +117,7 @@ class Pdf:
         self.anew = anew  # qpdf has written the file anew, for MuPDF could not read it
         self.repaired = bool(document.is_repaired)
         self._words: tuple[int, Any] | None = None
+        self._asked = 0  # pieces of the pages whose tables the layout model was asked for
         self._other_words: tuple[int, list[Word]] | None = None
         self._numbers: dict[int, int] | None = None
         self.page_count = self._count()
@@ -299,11 +300,18 @@ class Pdf:
             self._numbers = {int(self._document.page_xref(index)): index + 1 for index in range(self.page_count)}
         return self._numbers.get(xref)
 
-    def laid_tables(self, number: int, turn: int) -> list[mupdf_layout.LaidTable]:
+    def laid_tables(self, number: int, turn: int, pieces: int) -> list[mupdf_layout.LaidTable]:
         """Tables of page `number` as the layout model sees them, with the page turned back by `turn` degrees.
 
-        Raises LayoutMissing or LayoutFailed (`streams.extract.tools.mupdf_layout`).
+        `pieces` is how many lines and vectors the page has: the answer's time and memory grow with them, so a page and
+        a document may have no more than `streams.extract.tools.mupdf_layout` says. The count decides and no clock, for
+        the same bytes must give the same canon.
+
+        Raises LayoutMissing or LayoutFailed (the same module).
         """
+        if pieces > mupdf_layout.MOST_OF_A_PAGE or self._asked + pieces > mupdf_layout.MOST_OF_A_DOCUMENT:
+            raise mupdf_layout.LayoutFailed(f"page {number}: too much to ask the layout model")
+        self._asked += pieces
         return mupdf_layout.find_tables(self._document, number, turn)
 
 

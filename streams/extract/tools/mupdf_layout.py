@@ -21,6 +21,9 @@ from streams.extract.tools.mupdf_faults import FAULTS
 
 Box = tuple[float, float, float, float]
 
+MOST_OF_A_PAGE = 1_600  # lines and vectors: some 8 seconds and 600 MiB
+MOST_OF_A_DOCUMENT = 16_000  # some 60 seconds: a job of one document has two minutes
+
 _NEAR = 3.0  # points within which two edges of cells are one
 _STEP = 0.5  # points; what the model says is a float of this machine, and a rounded one is the same on each
 
