@@ -1,4 +1,4 @@
-"""What is in quarantine, of the partitions of a worker's ledger: how much and since when, by source.
+"""What is in quarantine, of the partitions of a worker's ledger: how much, for what, and since when, by source.
 
 It follows the compacted topic `quarantine`, where each held document has one record and a released one a null, beside
 the ledger's own work: nothing waits for it.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 import logging
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -30,18 +31,24 @@ LINGERING = 1000
 
 
 class Held:
-    """Held documents: counts and the oldest, by source."""
+    """Held documents: counts by source and problem, and the oldest by source."""
 
     def __init__(self) -> None:
-        self._documents: dict[int, dict[bytes, tuple[str, float]]] = {}  # partition, key -> source, held since
+        self._documents: dict[int, dict[bytes, tuple[str, float, str]]] = {}  # partition, key -> source, since, code
         self._counts: dict[str, int] = {}
+        self._by_code: Counter[tuple[str, str]] = Counter()
         self._by_age: dict[str, list[tuple[float, int, bytes]]] = {}  # heaps; entries of released ones linger
 
-    def hold(self, partition: int, key: bytes, source: str, since: float) -> None:
-        """A document is held, or held again."""
+    def hold(self, partition: int, key: bytes, source: str, since: float, code: str = "") -> None:
+        """A document is held, or held again.
+
+        Args:
+            code: the first of its problems, so that each document counts once.
+        """
         self.release(partition, key)
-        self._documents.setdefault(partition, {})[key] = (source, since)
+        self._documents.setdefault(partition, {})[key] = (source, since, code)
         self._counts[source] = self._counts.get(source, 0) + 1
+        self._by_code[source, code] += 1
         heap = self._by_age.setdefault(source, [])
         heapq.heappush(heap, (since, partition, key))
         if len(heap) > LINGERING + 2 * self._counts[source]:
@@ -52,11 +59,17 @@ class Held:
         known = self._documents.get(partition, {}).pop(key, None)
         if known is not None:
             self._counts[known[0]] -= 1
+            self._by_code[known[0], known[2]] -= 1
 
     def forget(self, partition: int) -> None:
         """A partition is another worker's now."""
-        for source, _ in self._documents.pop(partition, {}).values():
+        for source, _, code in self._documents.pop(partition, {}).values():
             self._counts[source] -= 1
+            self._by_code[source, code] -= 1
+
+    def counts(self) -> dict[tuple[str, str], int]:
+        """How many are held, by source and code; 0 where something was held once."""
+        return dict(self._by_code)
 
     def oldest(self) -> dict[str, tuple[int, float | None]]:
         """Of each source that ever held something: how many are held, and since when the longest of them."""
@@ -70,7 +83,8 @@ class Held:
 
     def _is_held(self, source: str, entry: tuple[float, int, bytes]) -> bool:
         since, partition, key = entry
-        return self._documents.get(partition, {}).get(key) == (source, since)
+        known = self._documents.get(partition, {}).get(key)
+        return known is not None and known[:2] == (source, since)
 
 
 async def follow(settings: Settings, broker: str, held: Held, partitions: Callable[[], set[int]]) -> None:
@@ -128,4 +142,5 @@ def _take(held: Held, message: Any) -> None:
     except UndecodableMessage as error:
         log.warning("quarantine[%d]@%d is no record: %s", message.partition, message.offset, error)
         return
-    held.hold(message.partition, message.key, record.source, record.held_since.timestamp())
+    code = next(iter(record.problems), "")
+    held.hold(message.partition, message.key, record.source, record.held_since.timestamp(), code)

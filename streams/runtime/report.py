@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sized
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
+from streams.records.events import PROBLEMS
 from streams.runtime.endpoints import Reply
 from streams.runtime.held import Held
 from streams.runtime.metrics import Metrics, build_info, gauge
@@ -80,18 +82,24 @@ class WorkerGauges(Collector):
         yield from (in_flight, ready, states, restore)
 
     def _quarantine(self, held: Held) -> Iterable[GaugeMetricFamily]:
-        count = gauge("canonry_held_documents", "Documents in quarantine, of our partitions.", ["source"])
+        count = gauge(
+            "canonry_held_documents",
+            "Documents in quarantine, of our partitions, each under the first of its problems.",
+            ["source", "code"],
+        )
         age = gauge("canonry_held_oldest_age_seconds", "How long the longest of them is held; 0: none is.", ["source"])
-        counts: dict[str, int] = {}
+        counts: Counter[tuple[str, str]] = Counter()
+        for (name, code), number in held.counts().items():
+            counts[self._metrics.source(name), code if code in PROBLEMS else "other"] += number
         oldest: dict[str, float] = {}
         now = time.time()
-        for name, (number, since) in held.oldest().items():
+        for name, (_, since) in held.oldest().items():
             source = self._metrics.source(name)
-            counts[source] = counts.get(source, 0) + number
             oldest[source] = max(oldest.get(source, 0.0), now - since if since is not None else 0.0)
-        for source, number in counts.items():
-            count.add_metric([source], number)
-            age.add_metric([source], oldest[source])
+        for labels, number in counts.items():
+            count.add_metric(labels, number)
+        for source, seconds in oldest.items():
+            age.add_metric([source], seconds)
         yield from (count, age)
 
 

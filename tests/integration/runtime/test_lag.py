@@ -132,7 +132,7 @@ async def test_a_worker_is_ready_when_it_has_caught_up_and_not_before(settings: 
 
         await until_async(held, what="the held ones counted")
         (count,) = found["canonry_held_documents"]
-        assert count.labels == {"source": "share"}
+        assert count.labels == {"source": "share", "code": "unreadable"}
         assert 0 < found["canonry_held_oldest_age_seconds"][0].value < 600
         (processed,) = found["canonry_events_processed_total"]
         assert (processed.labels, processed.value) == ({"stage": "ledger"}, len(ids))

@@ -86,7 +86,9 @@ def test_held_documents_by_source() -> None:
     assert held.oldest()["share"] == (1, 20.0)
     held.forget(1)
     assert held.oldest() == {"share": (0, None), "mail": (0, None)}
-    held.hold(0, b"stays", "share", -1.0)
+    assert not any(held.counts().values())
+    held.hold(0, b"stays", "share", -1.0, "mojibake")
+    assert held.counts()["share", "mojibake"] == 1
     for since in range(5000):
         held.hold(0, b"again", "share", float(since))
     assert held.oldest()["share"] == (2, -1.0)

@@ -80,8 +80,9 @@ def exposition() -> str:
         lags=lambda: {("raw-arrived", 0): PartitionLag(3, 1.0), ("raw-arrived", 1): PartitionLag(0, None)},
     )
     held = Held()
-    held.hold(0, b"share:x", "share", 5.0)
-    held.hold(0, b"other:x", "a source that nobody registered", 5.0)
+    held.hold(0, b"share:x", "share", 5.0, "mojibake")
+    held.hold(0, b"share:y", "share", 6.0, "of a later version")
+    held.hold(0, b"other:x", "a source that nobody registered", 5.0, "mojibake")
     metrics.begin("ledger")
     gauges = WorkerGauges([app], {"ledger": range(7)}, held, metrics)
     metrics.registry.register(gauges)
@@ -138,8 +139,9 @@ def test_values() -> None:
     assert value("canonry_group_lag_seconds", partition="0", **where) > 1_000_000
     assert value("canonry_group_lag_seconds", partition="1", **where) == 0
     assert value("canonry_restored_states", stage="ledger") == 7
-    assert value("canonry_held_documents", source="share") == 1
-    assert value("canonry_held_documents", source="other") == 1
+    assert value("canonry_held_documents", source="share", code="mojibake") == 1
+    assert value("canonry_held_documents", source="share", code="other") == 1
+    assert value("canonry_held_documents", source="other", code="mojibake") == 1
     assert value("canonry_version_problems_total", source="share", code="truncated") == 1
     assert value("canonry_version_problems_total", source="share", code="other") == 1
     assert value("canonry_versions_settled_total", source="share", outcome="quarantined", lane="live") == 1
