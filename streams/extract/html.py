@@ -68,8 +68,7 @@ def extract(request: Request) -> Draft:
         warnings.append("deep_nesting")
         walk.dropped["nesting"] += flattened
     warnings += sorted(walk.warnings)
-    if no_content := _no_content(walk, meta):
-        warnings += no_content
+    warnings += no_content(walk, meta)
     return Draft(
         blocks=walk.blocks,
         tables=walk.tables,
@@ -161,7 +160,7 @@ def as_html(text: str) -> str:
     return _SELF_CLOSED.sub(lambda m: m[0] if m[1].lower() in _VOID else f"<{m[1]}{m[2]}></{m[1]}>", text)
 
 
-def _no_content(walk: Walk, meta: PageMeta) -> list[str]:
+def no_content(walk: Walk, meta: PageMeta) -> list[str]:
     """`not_content` and what it is: a gate (login, consent, error, captcha) or the shell of an application.
 
     Short pages are documents; only what asks for something instead of saying something is none. A form to sign in

@@ -53,6 +53,8 @@ FURNITURE_NAMES = frozenset(
         "skip-nav", "site-nav", "main-nav", "site-footer", "site-header", "mw-jump-link", "navbox", "catlinks",
     }
 )  # fmt: skip
+MAX_H1 = 1000
+"""Headings that are asked for where they stand; each costs as many steps as it stands deep."""
 _HIDDEN_STYLE = re.compile(r"(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))", re.IGNORECASE)
 
 
@@ -98,20 +100,33 @@ def is_hidden(tag: str, attributes: dict[str, str | None]) -> bool:
     return bool(style and _HIDDEN_STYLE.search(style))
 
 
-def table_facts(root: LexborNode) -> tuple[dict[int, TableFacts], int]:
-    """Facts of every table below `root`, by node; and how many h1 stand outside of header, nav, aside and footer."""
+def table_facts(root: LexborNode) -> tuple[dict[int, TableFacts], bool]:
+    """Facts of every table below `root`, by node; and whether an h1 stands outside of header, nav, aside and footer."""
     found: dict[int, TableFacts] = {}
+    for table in root.css("table"):
+        if table.mem_id not in found:  # else it stands in one that was looked at
+            _look(table, found)
+    headed = any(not _stands_in(heading, FURNITURE_TAGS) for heading in root.css("h1")[:MAX_H1])
+    return found, headed
+
+
+def _stands_in(node: LexborNode, tags: frozenset[str]) -> bool:
+    above = node.parent
+    while above is not None:
+        if above.tag in tags:
+            return True
+        above = above.parent
+    return False
+
+
+def _look(root: LexborNode, found: dict[int, TableFacts]) -> None:
+    """Adds the facts of a table and of all tables in it."""
     stack: list[TableFacts] = []
-    furniture = headings = 0
     for node, entering in nodes(root):
         tag = node.tag
         if tag == "-text":
-            if stack:
-                stack[-1].characters += len((node.text_content or "").strip())
-            continue
-        if tag in FURNITURE_TAGS:
-            furniture += 1 if entering else -1
-        if tag == "table":
+            stack[-1].characters += len((node.text_content or "").strip())
+        elif tag == "table":
             if entering:
                 for outer in stack[-1:]:
                     outer.nested = True
@@ -120,11 +135,8 @@ def table_facts(root: LexborNode) -> tuple[dict[int, TableFacts], int]:
                 stack.append(facts)
             else:
                 stack.pop()
-        elif entering and stack:
+        elif entering:
             _count(stack[-1], tag)
-        if entering and tag == "h1" and not furniture:
-            headings += 1
-    return found, headings
 
 
 def _count(facts: TableFacts, tag: str | None) -> None:

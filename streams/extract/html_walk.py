@@ -29,7 +29,7 @@ from streams.records import Block, BlockKind, BlockSource, Link, Table
 _SPACES = re.compile(r"[ \t\n\r\f]+")
 _BREAK = "\x00"  # a line break in the buffer; the parser leaves no NUL in any text
 _AROUND_BREAK = re.compile(f" *{_BREAK} *")
-_CAPTCHA = re.compile("recaptcha|hcaptcha|h-captcha|cf-challenge|turnstile")
+_CAPTCHA = re.compile("recaptcha|hcaptcha|h-captcha|cf-challenge|turnstile", re.IGNORECASE)
 MAX_LINKS = 50_000
 _CONTEXTS = frozenset({"figure", "article", "main"})
 
@@ -65,7 +65,7 @@ class Walk:
     warnings: set[str] = field(default_factory=set)
     passwords: int = 0
     evidence: set[str] = field(default_factory=set)  # captcha, app_root, article
-    headings_outside: int = 0  # h1 that stand in no furniture
+    headed: bool = False  # an h1 stands in no furniture
 
 
 class Walker:
@@ -92,7 +92,7 @@ class Walker:
         self.n_links = 0
 
     def run(self, root: LexborNode) -> Walk:
-        self.facts, self.found.headings_outside = table_facts(root)
+        self.facts, self.found.headed = table_facts(root)
         walk = nodes(root)
         for node, entering in walk:
             tag = node.tag
@@ -170,7 +170,7 @@ class Walker:
 
     def _is_page_heading(self, kind: BlockKind, level: int | None) -> bool:
         """The only h1 of a page often stands in its header."""
-        if kind is not BlockKind.HEADING or level != 1 or self.found.headings_outside:
+        if kind is not BlockKind.HEADING or level != 1 or self.found.headed:
             return False
         return all(f.tag == "header" for f in self.frames if f.furniture)
 
@@ -216,10 +216,10 @@ class Walker:
         return False
 
     def _evidence(self, tag: str, attributes: dict[str, str | None]) -> None:
-        names = " ".join(attributes.get(key) or "" for key in ("class", "id", "src", "title")).lower()
-        if _CAPTCHA.search(names):
+        get, name = attributes.get, attributes.get("id") or ""
+        if _CAPTCHA.search(f"{get('class')} {name} {get('src')} {get('title')}"):
             self.found.evidence.add("captcha")
-        if (attributes.get("id") or "").lower() in ("root", "app", "__next", "__nuxt", "app-root", "react-root"):
+        if name.lower() in ("root", "app", "__next", "__nuxt", "app-root", "react-root"):
             self.found.evidence.add("app_root")
 
     def _open_inline(self, node: LexborNode, tag: str, attributes: dict[str, str | None]) -> None:

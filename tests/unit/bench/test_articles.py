@@ -35,5 +35,6 @@ def test_a_folder_is_measured(tmp_path: Path) -> None:
     (tmp_path / "ground-truth.json").write_text(json.dumps({"k": {"articleBody": TEXT}}), "utf-8")
     result = measure(tmp_path, ())
     assert result.values["met"] is True
+    assert result.values["not_content"] == 0
     assert result.values["canonry"]["f1"] == 1.0
     assert {half("k"), half("b"), half("c"), half("d"), half("e")} == {0, 1}
