@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import time
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
@@ -18,6 +19,7 @@ import msgspec
 
 from streams.blobs import canon_key
 from streams.blobs.claim import payload_bytes
+from streams.errors import SlotFailure
 from streams.records import (
     Detection,
     Extracted,
@@ -38,6 +40,8 @@ from streams.runtime.metrics import Metrics
 from streams.runtime.slots import Slots
 from streams.runtime.stages import Stage, Workshop, failure_of, screen_args, with_attempts
 from streams.settings import RecognitionSettings, Settings
+
+log = logging.getLogger(__name__)
 
 NO_PAGE = "Recognition found no page that it could read."
 
@@ -193,11 +197,14 @@ class RecognizeStage(Stage):
             self._metrics.recognised.labels(event.context.lane.value).inc(len(plan.pages))
             return found
 
-        payload, attempt, judged = await self._canon(
-            canon_key(content.sha256, plan.fingerprint),
-            content,
-            read,
-        )
+        try:
+            payload, attempt, judged = await self._canon(canon_key(content.sha256, plan.fingerprint), content, read)
+        except SlotFailure as error:
+            if not plan.rest:
+                raise
+            # These pages stay as they were, and the screen will name them; the others are not lost with them.
+            log.warning("recognize: pages %s of %s could not be read: %s", plan.pages, event.key, error)
+            return Outputs(first=[Outgoing("recognize", event.key, msgspec.structs.replace(request, pages=plan.rest))])
         timing = self._timing(started, time.perf_counter() - clock - (judged.seconds if judged else 0.0))
         timings = [*request.timings, timing]
         if plan.rest:

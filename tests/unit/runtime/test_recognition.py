@@ -14,12 +14,14 @@ import pymupdf
 import pytest
 
 from streams.blobs import open_store, original_key
+from streams.blobs.claim import payload_bytes
 from streams.errors import BlobNotFound, SlotFailure
 from streams.extract.recognise.engine import EngineUnavailable
 from streams.extract.tools.tesseract import Tesseract
 from streams.records import Content, Decoded, Detection, Extracted, Method, Outcome, RecognitionRequest, Screened
 from streams.records.headers import EventContext
 from streams.runtime import recognition
+from streams.runtime.jobs import ScreenArgs
 from streams.runtime.messages import Incoming, Outputs
 from streams.runtime.recognition import RecognizeStage
 from streams.runtime.screening import ScreenStage
@@ -205,6 +207,20 @@ class Dying(Slots):
         return await super().run(job, args, result, body=body, timeout_s=timeout_s)
 
 
+class Deadly(Slots):
+    """Slots whose processes die of every page."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(settings.worker)
+
+    async def run(
+        self, job: str, args: Any, result: type[T], *, body: bytes = b"", timeout_s: float | None = None
+    ) -> tuple[T, bytes, float]:
+        if job == "recognise":
+            raise SlotFailure("crashed", "Its process ended with SIGKILL while working on it.")
+        return await super().run(job, args, result, body=body, timeout_s=timeout_s)
+
+
 async def test_a_process_that_dies_costs_one_attempt(stages: Stages) -> None:
     request = await requested(stages, scan(sentence("master")))
     dying = Dying(stages.settings)
@@ -215,6 +231,51 @@ async def test_a_process_that_dies_costs_one_attempt(stages: Stages) -> None:
         await dying.stop()
     assert dying.died == ["recognition_plan", "recognise"]
     assert (topic, extracted.attempt.method) == ("extracted", Method.OCR)
+
+
+async def test_pages_whose_process_dies_do_not_take_the_others_with_them(
+    stages: Stages, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recognition, "PAGES_AT_ONCE", 1)
+    request = await requested(stages, scan(sentence("master"), sentence("pilot")))
+    deadly = Deadly(stages.settings)
+    workshop = Workshop(stages.settings, stages.store, stages.slots)
+    try:
+        topic, more = only(await RecognizeStage(workshop, deadly).handle(incoming("recognize", request)))
+    finally:
+        await deadly.stop()
+    assert (topic, more.pages, more.payload) == ("recognize", [2], request.payload)
+    topic, extracted = only(await stages.recognize.handle(incoming("recognize", more)))
+    assert topic == "extracted"
+    data = stages.store.get(extracted.payload.key, sha256=extracted.payload.sha256)
+    assert b"pilot" in data
+    assert b"master" not in data
+    outputs = await stages.screen.handle(incoming("extracted", extracted))
+    for screened in (out.record for out in outputs.first):  # each attempt is told
+        assert isinstance(screened, Screened)
+        assert screened.screening.outcome is Outcome.QUARANTINED
+        assert "needs_recognition" in screened.screening.problems
+
+
+async def test_two_processes_make_the_same_bytes(stages: Stages) -> None:
+    request = await requested(stages, scan(sentence("master")))
+    assert request.payload is not None
+    body = payload_bytes(request.payload, stages.store)
+    content = request.document.content
+    made = []
+    for _ in range(2):
+        slots = Slots(stages.settings.worker)
+        try:
+            with stages.store.local_copy(original_key(content.sha256), sha256=content.sha256) as path:
+                found = await recognition.Recogniser(stages.settings, slots).whole(
+                    path, body, request.detection, ["en"], ScreenArgs(size=content.size)
+                )
+        finally:
+            await slots.stop()
+        assert not isinstance(found, str)
+        made.append(found[1])
+    assert made[0] == made[1]
+    assert b"master" in made[0]
 
 
 async def test_a_scan_that_was_erased_meanwhile_does_not_come_back(stages: Stages) -> None:
