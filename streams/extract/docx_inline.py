@@ -94,8 +94,8 @@ class _Field:
 
 def tidy(text: str) -> str:
     """Without soft hyphens and blanks around line breaks, trimmed."""
-    text = text.replace("\u00ad", "")
-    return re.sub(r"[^\S\n]*\n[^\S\n]*", "\n", text).strip()
+    lines = text.replace("\u00ad", "").split("\n")
+    return "\n".join(line.strip() for line in lines).strip()
 
 
 class InlineReader:

@@ -12,12 +12,14 @@ from dataclasses import dataclass, field
 
 from lxml import etree
 
+from streams.extract.docx_inline import tidy
 from streams.extract.docx_symbols import readable
 from streams.extract.odf import attr, child, children, count, name_of, text_of
 from streams.extract.odf_styles import Look, Styles
 from streams.records import Link
 
-MAX_SPACES = 1000
+MAX_SPACES = 100
+"""Blanks that one element may stand for; more of them say no more."""
 SHAPES = frozenset(
     {
         "draw:frame", "draw:custom-shape", "draw:rect", "draw:ellipse", "draw:circle", "draw:line", "draw:polyline",
@@ -60,11 +62,11 @@ class Inline:
 
     def text(self) -> str:
         """Visible text, trimmed."""
-        return "" if self.is_hidden else _tidy("".join(self.parts))
+        return "" if self.is_hidden else tidy("".join(self.parts))
 
     def hidden_text(self) -> str:
         """Text that is in the file and not shown."""
-        return _tidy("".join([*self.parts, *self.hidden] if self.is_hidden else self.hidden))
+        return tidy("".join([*self.parts, *self.hidden] if self.is_hidden else self.hidden))
 
 
 class InlineReader:
@@ -104,7 +106,7 @@ class InlineReader:
             case "text:a":
                 start = len(into.parts)
                 self._content(found, look, into, hidden=hidden, page_field=page_field)
-                text, target = _tidy("".join(into.parts[start:])), attr(found, "xlink:href") or ""
+                text, target = tidy("".join(into.parts[start:])), attr(found, "xlink:href") or ""
                 if text and target:
                     into.links.append(Link(text=text, target=target))
             case "text:note":
@@ -137,7 +139,7 @@ class InlineReader:
                     (into.hidden if hidden else into.parts).append(text)
                     into.formulas += not hidden
                     return
-                (into.after if "".join(into.parts).strip() else into.before).append(found)
+                (into.after if into.other or into.formulas else into.before).append(found)
             case _ if name not in _SILENT:
                 self._content(found, look, into, hidden=hidden, page_field=page_field)  # fields: what they show
 
@@ -181,8 +183,3 @@ def annotation(element: etree._Element) -> tuple[str, list[etree._Element]]:
     creator = child(element, "dc:creator")
     paragraphs = [found for name, found in children(element) if name in ("text:p", "text:h", "text:list")]
     return "" if creator is None else (creator.text or "").strip(), paragraphs
-
-
-def _tidy(text: str) -> str:
-    text = text.replace("\u00ad", "")
-    return re.sub(r"[^\S\n]*\n[^\S\n]*", "\n", text).strip()

@@ -6,7 +6,7 @@ A slide is read as it stands: its title first, then its shapes in reading order,
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from lxml import etree
 
@@ -49,6 +49,7 @@ class _Shape:
     element: etree._Element
     box: Box | None
     role: str
+    inside: list[_Shape] = field(default_factory=list)  # of a group, in reading order
 
 
 def extract(request: Request) -> Draft:
@@ -160,9 +161,9 @@ class _Deck:
         off = box is not None and (box[2] < 0 or box[3] < 0 or box[0] > width or box[1] > height)
         if off:
             self._source.warn("off_slide_text")
-        if name_of(shape.element) == "draw:g":
+        if shape.inside:
             body.shape_figure(shape.element, hidden=off)
-            for one in _in_order([_shape(one) for name, one in children(shape.element) if name in SHAPES]):
+            for one in shape.inside:
                 self._add(one, width, height)
             return
         body.shape(shape.element, 0, hidden=off)
@@ -237,18 +238,15 @@ def _in_order(shapes: list[_Shape]) -> list[_Shape]:
 def _shape(element: etree._Element) -> _Shape:
     role = attr(element, "presentation:class") or ""
     if name_of(element) in ("draw:g", "draw:a"):
-        boxes = [box for name, one in children(element) if name in SHAPES and (box := _shape(one).box) is not None]
-        whole = (
-            None
-            if not boxes
-            else (
-                min(b[0] for b in boxes),
-                min(b[1] for b in boxes),
-                max(b[2] for b in boxes),
-                max(b[3] for b in boxes),
-            )
+        inside = _in_order([_shape(one) for name, one in children(element) if name in SHAPES])
+        boxes = [one.box for one in inside if one.box is not None]
+        around = (
+            min((box[0] for box in boxes), default=0.0),
+            min((box[1] for box in boxes), default=0.0),
+            max((box[2] for box in boxes), default=0.0),
+            max((box[3] for box in boxes), default=0.0),
         )
-        return _Shape(element, whole, role)
+        return _Shape(element, around if boxes else None, role, inside)
     return _Shape(element, _box(element), role)
 
 

@@ -65,8 +65,15 @@ class Layout:
     """A slide's layout and master: places and list styles of placeholders."""
 
     def __init__(self, layout: etree._Element | None, master: etree._Element | None, defaults: etree._Element | None):
-        self._layout = [] if layout is None else list(_placeholders(layout))
-        self._master = [] if master is None else list(_placeholders(master))
+        self._by_index: dict[str, etree._Element] = {}
+        self._by_kind: dict[str, etree._Element] = {}
+        self._on_master: dict[str, etree._Element] = {}
+        for placeholder, shape in _placeholders(layout):
+            self._by_kind.setdefault(placeholder.kind, shape)
+            if placeholder.index:
+                self._by_index.setdefault(placeholder.index, shape)
+        for placeholder, shape in _placeholders(master):
+            self._on_master.setdefault(_SAME_TYPE.get(placeholder.kind, placeholder.kind), shape)
         texts = child(master, "p:txStyles")
         self._styles = {
             kind: child(texts, f"p:{name}Style") for kind, name in (("title", "title"), ("body", "body"), ("", "other"))
@@ -76,15 +83,11 @@ class Layout:
     def patterns(self, placeholder: Placeholder) -> list[etree._Element]:
         """The shapes on layout and master that a placeholder takes after, nearest first (19.3.1.36)."""
         kind = _SAME_TYPE.get(placeholder.kind, placeholder.kind)
-        on_layout = next(
-            (shape for one, shape in self._layout if placeholder.index and one.index == placeholder.index), None
-        )
-        if on_layout is None:
-            on_layout = next((shape for one, shape in self._layout if one.kind == placeholder.kind), None)
-        if on_layout is not None:
-            under = placeholder_of(on_layout)
-            kind = _SAME_TYPE.get(under.kind, under.kind) if under is not None else kind
-        on_master = next((shape for one, shape in self._master if _SAME_TYPE.get(one.kind, one.kind) == kind), None)
+        on_layout = self._by_index.get(placeholder.index or "")
+        on_layout = self._by_kind.get(placeholder.kind) if on_layout is None else on_layout
+        under = None if on_layout is None else placeholder_of(on_layout)
+        kind = kind if under is None else _SAME_TYPE.get(under.kind, under.kind)
+        on_master = self._on_master.get(kind)
         return [shape for shape in (on_layout, on_master) if shape is not None]
 
     def styles(self, placeholder: Placeholder | None) -> list[etree._Element | None]:
@@ -132,8 +135,8 @@ def placeholder_of(shape: etree._Element) -> Placeholder | None:
     return None
 
 
-def _placeholders(root: etree._Element) -> Iterator[tuple[Placeholder, etree._Element]]:
-    for shape in descendants(root, "p:sp"):
+def _placeholders(root: etree._Element | None) -> Iterator[tuple[Placeholder, etree._Element]]:
+    for shape in descendants(root, "p:sp") if root is not None else ():
         placeholder = placeholder_of(shape)
         if placeholder is not None:
             yield placeholder, shape

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from lxml import etree
 
+from streams.extract.docx_inline import tidy
 from streams.extract.docx_math import linear
 from streams.extract.docx_numbering import bullet, formatted
 from streams.extract.docx_symbols import readable
@@ -20,7 +21,6 @@ from streams.extract.ooxml import Package, attr, child, children, chosen
 from streams.records import Link
 
 LEVELS = 9
-MAX_NUMBER = 1_000_000_000
 _NUMBERING = re.compile(
     r"(arabic|alphaLc|alphaUc|romanLc|romanUc|circleNumDb|arabicDb|ea1\w*?|thaiNum|hindiNum)"
     r"(Period|ParenR|ParenBoth|Plain|Minus)?"
@@ -101,8 +101,7 @@ class TextReader:
         paragraph = Paragraph()
         parts: list[str] = []
         self._runs(element, paragraph, parts)
-        text = "".join(parts).replace("\u00ad", "")
-        paragraph.text = re.sub(r"[^\S\n]*\n[^\S\n]*", "\n", text).strip()
+        paragraph.text = tidy("".join(parts))
         return paragraph
 
     def _runs(self, element: etree._Element, paragraph: Paragraph, parts: list[str]) -> None:
