@@ -260,6 +260,24 @@ def decisions_of(connection: sa.Connection, source_ids: list[str]) -> dict[str, 
     return found
 
 
+def judgements_of(connection: sa.Connection, source_ids: list[str]) -> dict[str, list[dict[str, Any]]]:
+    """What came of all attempts at the current versions of these documents, the one that counts last."""
+    version, document = t.versions.c, t.documents.c
+    query = sa.select(version.source_id, version.judgements).join(
+        t.documents,
+        sa.and_(
+            document.source_id == version.source_id,
+            document.current_epoch == version.epoch,
+            document.current_offset == version.offset,
+        ),
+    )
+    found: dict[str, list[dict[str, Any]]] = {}
+    for start in range(0, len(source_ids), _PAGE):
+        chunk = source_ids[start : start + _PAGE]
+        found |= {row[0]: row[1] for row in connection.execute(query.where(version.source_id.in_(chunk)))}
+    return found
+
+
 def decided(connection: sa.Connection, wanted: DecidedFilter) -> list[DecisionRow]:
     """Decisions about the current versions of living documents, the newest last of each document."""
     made, document = t.decisions.c, t.documents.c

@@ -77,8 +77,7 @@ def _held(state: SourceState) -> Any:
     version = version_at(state, state.current)
     if version is None or version.outcome is not Outcome.QUARANTINED:
         return None
-    attempts = [other.fingerprint for other in version.others]
-    return (version.sequence, version.screening, version.fingerprint, attempts, state.path, state.readers, state.owner)
+    return (version.sequence, version.screening, version.fingerprint, state.path, state.readers, state.owner)
 
 
 def standing(state: SourceState) -> Effects:

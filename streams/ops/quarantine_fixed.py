@@ -8,11 +8,12 @@ compared, which should be what the workers run.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import msgspec
 
 from streams.consumers.catalog import Catalog
-from streams.consumers.catalog_quarantine import EXAMPLES, Group, GroupRow, HeldFilter
+from streams.consumers.catalog_quarantine import EXAMPLES, Group, GroupRow, HeldFilter, judgements_of
 from streams.consumers.catalog_rows import Held
 from streams.extract.registry import ExtractorSpec, fingerprint, plan
 from streams.ops.quarantine import held
@@ -61,7 +62,10 @@ def group_rows(rows: Iterable[Held]) -> list[GroupRow]:
 
 
 def _of(catalog: Catalog, rows: list[Held]) -> Iterator[Fixed]:
-    documents = catalog.rows([row.source_id for row in rows])
+    ids = [row.source_id for row in rows]
+    documents = catalog.rows(ids)
+    with catalog.reading() as connection:
+        judged = judgements_of(connection, ids)
     for row in rows:
         document = documents.get(row.source_id)
         if document is None or row.media_type is None or row.content_hash is None:
@@ -71,18 +75,19 @@ def _of(catalog: Catalog, rows: list[Held]) -> Iterator[Fixed]:
         if spec is None or _NO_FAULT_OF_A_TOOL.intersection(row.problems):
             continue
         now = fingerprint(spec, detection)
-        if not _has_tried(row, spec, now):
+        if not _has_tried(row, judged.get(row.source_id, []), spec, now):
             yield Fixed(row=row, now=f"{spec.name} {spec.version} [{now}]")
 
 
-def _has_tried(row: Held, spec: ExtractorSpec, now: str) -> bool:
+def _has_tried(row: Held, judged: list[dict[str, Any]], spec: ExtractorSpec, now: str) -> bool:
     """Whether this extractor in this version has tried the document; in doubt it has."""
-    if not row.attempts:
+    attempts = [judgement for judgement in judged if judgement["extractor"] is not None]
+    if not attempts:
         return "unsupported_format" not in row.problems  # decode ended it, and no extractor is asked before that
-    return any(attempt["fingerprint"] == now or _recognised(attempt, spec) for attempt in row.attempts)
+    return any(attempt["fingerprint"] == now or _recognised(attempt, spec) for attempt in attempts)
 
 
-def _recognised(attempt: dict[str, str], spec: ExtractorSpec) -> bool:
+def _recognised(attempt: dict[str, Any], spec: ExtractorSpec) -> bool:
     """Whether an attempt is this extractor's, with pages recognised by the recognition of now."""
     base, _, engine = attempt["extractor"].partition("+")
     if not engine or base != spec.name:

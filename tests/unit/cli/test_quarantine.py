@@ -16,7 +16,7 @@ from streams.settings import Settings
 from tests.unit.cli.conftest import Canonry
 from tests.unit.consumers.conftest import Applied
 from tests.unit.consumers.make import NOW
-from tests.unit.ops.test_quarantine import TEXT, attempt, decided, hold
+from tests.unit.ops.test_quarantine import TEXT, decided, hold
 
 NO_BROKER = {"CANONRY_BROKER": "127.0.0.1:1"}
 
@@ -60,12 +60,15 @@ def test_groups_have_names_that_other_commands_take(queue: Applied, canonry: Can
     assert "CODE:TOOL:VERSION:FORMAT" in wrong.err
 
 
-def test_a_document_that_no_newer_extractor_has_tried_is_found(queue: Applied, canonry: Canonry) -> None:
+def test_documents_that_the_extractor_of_now_has_not_tried_are_found(queue: Applied, canonry: Canonry) -> None:
     """The fingerprints of these attempts are made up, so they are of no version that is installed."""
-    hold(queue, "tried.pdf", "parser_error", text=False, attempts=[attempt("pdf", "0")])
-    found = json.loads(canonry("quarantine", "list", "--fixed", "--json").out)
-    assert [row["file_name"] for row in found["held"]] == ["tried.pdf"]
-    said = canonry("quarantine", "release", "--fixed", "--dry-run", "--json")
+    found = json.loads(canonry("quarantine", "list", "--fixed", "--groups", "--json").out)
+    assert [(group["id"], group["count"]) for group in found["groups"]] == [
+        ("low_dictionary_rate:pdf:1:application/pdf", 12),
+        ("mojibake:text:1:text/plain", 1),
+        ("parser_error:pdf:1:application/pdf", 1),
+    ]
+    said = canonry("quarantine", "release", "--fixed", "--code", "parser_error", "--dry-run", "--json")
     assert json.loads(said.out)["total"] == 1
 
 
