@@ -89,7 +89,7 @@ def _html(data: bytes, encoding: str) -> Draft | None:
     with tempfile.NamedTemporaryFile() as file:
         file.write(data)
         file.flush()
-        draft = extractor.extract(Request(path=Path(file.name), detection=detection))
+        draft = extractor.read(Request(path=Path(file.name), detection=detection), whole_page=False)
     return draft if isinstance(draft, Draft) else None
 
 

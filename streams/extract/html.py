@@ -59,11 +59,20 @@ _NEEDS_SCRIPT = re.compile(
 
 
 def extract(request: Request) -> Draft:
-    """The blocks, tables and metadata of a page. Errors: none of its own; every text parses as HTML."""
+    """The blocks, tables and metadata of a page of the web. Errors: none of its own; every text parses as HTML."""
+    return read(request, whole_page=True)
+
+
+def read(request: Request, *, whole_page: bool) -> Draft:
+    """The same of any HTML.
+
+    Args:
+        whole_page: it is a page of the web, with furniture around its article; else a part of a document.
+    """
     text, warnings, done = source_text(request, "windows-1252")
     if request.detection.media_type == "application/xhtml+xml":
         text = as_html(text)
-    walk, meta, flattened = parse(text, whole_page=True)
+    walk, meta, flattened = parse(text, whole_page=whole_page)
     if flattened:
         warnings.append("deep_nesting")
         walk.dropped["nesting"] += flattened
@@ -88,7 +97,7 @@ def parse(text: str, *, whole_page: bool = False) -> tuple[Walk, PageMeta, int]:
     """What stands on a page, what it says of itself, and how many tags were too deep to be followed.
 
     Args:
-        whole_page: it is a page of the web, with furniture around its article; else a piece of text in HTML.
+        whole_page: as for `read`.
     """
     text, flattened = flatten(text)
     tree = LexborHTMLParser(text)
