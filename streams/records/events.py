@@ -29,6 +29,7 @@ PROBLEMS: dict[str, str] = {
     "out_of_memory": "needed more memory than a slot has, in every attempt",
     "parser_error": "the extractor failed on it",
     "reading_order": "the order of the text is doubtful",
+    "recognition_language_missing": "no model that recognises its language is installed",
     "replacement_chars": "characters that could not be decoded",
     "timeout": "took longer than a job may, in every attempt",
     "token_length": "words of impossible length",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streams.records import CanonBody, Method, Outcome, PageScores, Screening
+from streams.records import BlockSource, CanonBody, Method, Outcome, PageScores, Screening
 from streams.screen import scores as numbers
 from streams.screen.decoding import double_decoding_share
 from streams.screen.language import detect_language
@@ -19,6 +19,9 @@ _INSTEAD = {
 
 SVG = "image/svg+xml"
 IMAGE_WITHOUT_TEXT = "image_without_text"
+
+UNREAD_CONFIDENCE = 0.5
+"""Confidence of a page at most, when nobody was there to read its language."""
 
 _DIGITS = 4
 """Decimals of a stored score."""
@@ -93,6 +96,7 @@ class _Case:
         self._decoding()
         self._words()
         self._repetition()
+        self._language_missing()
         self._damaged_pages()
         self._recognition()
 
@@ -273,6 +277,16 @@ class _Case:
         """What stood on the part that is missing, nobody can tell."""
         if self.body.media_type.startswith("image/") and "truncated" in self.body.warnings:
             self._hold("truncated", "the picture's data are damaged or end early")
+
+    def _language_missing(self) -> None:
+        """Pages that no installed model could read; recognition gives them no more than this confidence."""
+        code = "recognition_language_missing"
+        if code in self.body.warnings:
+            self.damaged[code] = {
+                page.number
+                for page in self.body.pages
+                if page.source is BlockSource.OCR and (page.confidence or 0.0) <= UNREAD_CONFIDENCE and page.characters
+            }
 
     def _recognition(self) -> None:
         confidence = self.body.confidence

@@ -27,13 +27,14 @@ from streams.extract.tools.mupdf import PageError, Pdf, open_pdf
 from streams.extract.tools.mupdf_render import render
 from streams.extract.tools.pillow import FORMATS, FrameInfo, open_picture, resized
 from streams.records import BlockSource, CanonBody, Detection
+from streams.screen.verdict import UNREAD_CONFIDENCE
 
 VERSION = "1"
 """Version of the code of this package: raise it when it makes other canons of the same pages."""
 
 DPI = 300
 MAX_PIXELS = 40_000_000
-MISSING_CONFIDENCE = 0.5
+MISSING_CONFIDENCE = UNREAD_CONFIDENCE
 """Confidence that blocks have at most when the model for their language is missing: nobody was there to read them."""
 
 WAY_DIGITS = 8
