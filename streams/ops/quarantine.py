@@ -278,8 +278,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 def tools_for(settings: Settings, media_type: str) -> list[str]:
     """Names of the extractors that can read this format, its own first."""
     own = plan(Detection(media_type=media_type, detected_by=""))
-    forks = load_policy(settings).forks
-    asked = {tool for fork in forks if not fork.formats or media_type in fork.formats for tool in fork.tools}
+    meant = {media_type, media_type.partition("/")[0] + "/*"}
+    forks = [fork for fork in load_policy(settings).forks if not fork.formats or meant.intersection(fork.formats)]
+    asked = {tool for fork in forks for tool in fork.tools}
     found = [
         spec.name
         for spec in EXTRACTORS

@@ -94,4 +94,4 @@ def _recognised(attempt: dict[str, Any], spec: ExtractorSpec) -> bool:
         return False
     from streams.extract.recognise import VERSION  # loads what reads pictures
 
-    return attempt["extractor_version"].split(" ", 1)[0] == f"{spec.version}+{VERSION}"
+    return str(attempt["extractor_version"]).split(" ", 1)[0] == f"{spec.version}+{VERSION}"

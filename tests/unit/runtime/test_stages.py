@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from streams.blobs import open_store, original_key
-from streams.errors import BlobNotFound
+from streams.errors import BlobNotFound, DocumentError
 from streams.records import Child, Content, Decoded, Extracted, Failure, Lane, Outcome, Screened
 from streams.records.headers import EventContext
 from streams.runtime.messages import Incoming
@@ -72,6 +72,24 @@ async def test_children_of_what_could_not_be_extracted_are_not_lost(tmp_path: Pa
     extracted, screened = await through(tmp_path, decoded)
     assert screened.screening.outcome is Outcome.QUARANTINED
     assert extracted.children == screened.children == CHILDREN
+
+
+async def test_an_extractor_that_gave_no_canon_is_named_with_its_version(tmp_path: Path) -> None:
+    """So that its next version can be told from the one that failed."""
+    settings = Settings(data_dir=tmp_path)
+    stage = ExtractStage(Workshop(settings, open_store(settings), Slots(settings.worker)))
+    arrived = up(0, "x")
+    error = DocumentError("parser_error", "It can't be opened.")
+    for tool, name in ((None, "text"), ("markdown", "markdown")):
+        decoded = Decoded(document=result(arrived).document, detection=result(arrived).detection, tool=tool)
+        (out,) = stage.give_up(incoming("decoded", decoded), error).first
+        assert isinstance(out.record, Extracted)
+        assert out.record.payload is None
+        assert out.record.attempt is not None
+        assert (out.record.attempt.extractor, bool(out.record.attempt.fingerprint)) == (name, True)
+    (out,) = stage.give_up(incoming("decoded", Decoded(document=result(arrived).document)), error).first
+    assert isinstance(out.record, Extracted)
+    assert out.record.attempt is None
 
 
 class ErasedMeanwhile(Slots):
