@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,7 @@ def with_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     )
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    monkeypatch.setattr(doctor.platform, "system", lambda: "Linux")
+    monkeypatch.setattr(platform, "system", lambda: "Linux")
 
 
 def _findings(tmp_path: Path, languages: list[str], source: str | None = None) -> list[Finding]:
@@ -65,6 +66,6 @@ def test_a_language_that_no_model_exists_for_is_no_command(tmp_path: Path) -> No
 
 def test_without_the_engine_its_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(doctor.platform, "system", lambda: "Linux")
+    monkeypatch.setattr(platform, "system", lambda: "Linux")
     (found,) = _findings(tmp_path, ["en"])
     assert (found.state, found.remedy) == ("warning", "sudo apt-get install -y tesseract-ocr")
