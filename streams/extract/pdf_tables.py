@@ -23,8 +23,8 @@ _MOST_GRIDS = 30  # tables of one page; a page with more is a drawing
 def page_tables(pdf: Pdf, page: PageRead, lines: PageLines, warn: Callable[[str], None]) -> list[PageTable]:
     """Tables of a page; a line that stands for it takes the place of each one's text.
 
-    Tables whose rules are drawn come first; what else looks like one is asked of the layout model. `warn` is told
-    `page_failed` when the words can't be read, `tables_unsure` when the model can't be had, fails, or is asked too much.
+    Tables whose rules are drawn come first; the layout model is asked for what else looks like one. `warn` is told
+    `page_failed` when words can't be read, `tables_unsure` when the model can't be had, fails, or is asked too much.
     """
     if not lines.groups:
         return []

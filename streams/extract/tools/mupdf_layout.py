@@ -11,7 +11,7 @@ import contextlib
 import importlib
 import io
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -87,7 +87,7 @@ def find_tables(document: Any, number: int, turn: int) -> list[LaidTable]:
             page = document.load_page(number - 1)
             if turn or int(page.rotation) % 360:
                 with _upright(document, page, turn) as copy:
-                    return _find(copy.load_page(0))
+                    return _find(copy)
             return _find(page)
     except FAULTS as error:
         if "malloc" in str(error) or "out of memory" in str(error):
@@ -121,15 +121,20 @@ def _load() -> None:
     _State.loaded = True
 
 
-def _upright(document: Any, page: Any, turn: int) -> Any:
-    """A document of this one page, turned so that the text runs to the right."""
-    copy = pymupdf.open()
-    width, height = float(page.rect.width), float(page.rect.height)
-    if turn % 180:
-        width, height = height, width
-    target = copy.new_page(width=width, height=height)
-    target.show_pdf_page(target.rect, document, page.number, rotate=turn - int(page.rotation))
-    return copy
+@contextlib.contextmanager
+def _upright(document: Any, page: Any, turn: int) -> Iterator[Any]:
+    """A page like this one, turned so that the text runs to the right; the document stays as it is."""
+    rotation = int(page.rotation) % 360
+    with pymupdf.open() as source, pymupdf.open() as copy:
+        number = page.number
+        source.insert_pdf(document, from_page=number, to_page=number, links=False, annots=False, widgets=False)
+        source[0].set_rotation(0)  # show_pdf_page would fit the turned box of a rotated page
+        width, height = source[0].rect.width, source[0].rect.height
+        if (turn - rotation) % 180:
+            width, height = height, width
+        target = copy.new_page(width=width, height=height)
+        target.show_pdf_page(target.rect, source, 0, rotate=(turn - rotation) % 360)
+        yield copy[0]
 
 
 def _find(page: Any) -> list[LaidTable]:

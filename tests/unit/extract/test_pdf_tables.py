@@ -1,11 +1,15 @@
-"""Ruled tables and captioned figures of PDFs."""
+"""Tables of PDFs, with rules and without, and captioned figures."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pymupdf
+import pytest
 
+from streams.extract.tools import mupdf_layout
 from streams.records import BlockKind, Table
 from tests.unit.extract.pdf_files import Maker, run, texts
 
@@ -146,3 +150,146 @@ def test_figure_takes_its_labels_and_its_caption(tmp_path: Path) -> None:
 def test_sentence_about_a_figure_is_no_caption(tmp_path: Path) -> None:
     maker = Maker().new_page().text(72, 80, "Figure 2 shows what the machine does when it is hot.")
     assert [block.kind for block in run(tmp_path, maker).blocks] == [BlockKind.PARAGRAPH]
+
+
+# --- grids whose rules say less than their words ----------------------------------------------------------------------
+
+
+def ruled(maker: Maker, xs: Sequence[int], ys: Sequence[int]) -> Maker:
+    """Rules over the whole width at `ys` and over the whole height at `xs`."""
+    for y in ys:
+        maker.page.draw_line((xs[0], y), (xs[-1], y))
+    for x in xs:
+        maker.page.draw_line((x, ys[0]), (x, ys[-1]))
+    return maker
+
+
+def test_values_beside_one_another_between_two_rules_are_columns(tmp_path: Path) -> None:
+    maker = ruled(Maker().new_page(), (72, 172, 342), (100, 120, 140, 160, 180))
+    maker.text(200, 114, "Pieces of both yards", 10)
+    for index, (name, first, second) in enumerate([("oak", "12", "1,200"), ("pine", "7", "0.74"), ("ash", "31", "5")]):
+        y = 134 + 20 * index
+        maker.text(76, y, name, 10).text(190, y, first, 10).text(280, y, second, 10)
+    (table,) = run(tmp_path, maker).tables
+    assert rows(table) == [
+        ["", "Pieces of both yards", ""],
+        ["oak", "12", "1,200"],
+        ["pine", "7", "0.74"],
+        ["ash", "31", "5"],
+    ]
+    assert next(cell.col_span for cell in table.cells if cell.text == "Pieces of both yards") == 2
+
+
+def test_label_without_values_between_rows_of_values_is_a_row(tmp_path: Path) -> None:
+    maker = ruled(Maker().new_page(), (72, 172, 252, 342), (100, 120, 260))
+    maker.text(76, 114, "Group", 10).text(176, 114, "men", 10).text(256, 114, "women", 10)
+    body = [("Town", "", ""), ("north", "1", "2"), ("south", "3", "4"), ("Country", "", ""), ("hills", "5", "6")]
+    for index, row in enumerate(body):
+        for x, cell in zip((76, 176, 256), row, strict=True):
+            maker.text(x, 136 + 22 * index, cell, 10)
+    (table,) = run(tmp_path, maker).tables
+    assert rows(table) == [["Group", "men", "women"], *map(list, body)]
+
+
+def test_head_of_many_lines_is_one_row(tmp_path: Path) -> None:
+    maker = ruled(Maker().new_page(), (72, 172, 252, 342), (100, 160, 180, 200))
+    for x, lines in ((176, ("Number", "of all", "ships")), (256, ("Number", "of lost", "ships"))):
+        maker.lines(x, 114, lines, 10)
+    for y, row in ((174, ("spring", "12", "1")), (194, ("autumn", "30", "4"))):
+        for x, cell in zip((76, 176, 256), row, strict=True):
+            maker.text(x, y, cell, 10)
+    (table,) = run(tmp_path, maker).tables
+    assert rows(table)[0] == ["", "Number of all ships", "Number of lost ships"]
+    assert (table.n_rows, table.header_rows) == (3, 1)
+
+
+def test_title_and_source_inside_the_frame_are_no_rows(tmp_path: Path) -> None:
+    maker = Maker().new_page()
+    for y in (100, 120, 140, 160, 180, 200):
+        maker.page.draw_line((72, y), (342, y))
+    for x in (72, 342):
+        maker.page.draw_line((x, 100), (x, 200))
+    maker.page.draw_line((200, 120), (200, 180))
+    maker.text(76, 114, "Table 7. Ships that came in", 10).text(76, 194, "Source: the harbour's own book", 10)
+    for y, row in ((134, ("Season", "Ships")), (154, ("spring", "12")), (174, ("autumn", "30"))):
+        maker.text(76, y, row[0], 10).text(204, y, row[1], 10)
+    draft = run(tmp_path, maker)
+    (table,) = draft.tables
+    assert rows(table) == [["Season", "Ships"], ["spring", "12"], ["autumn", "30"]]
+    assert (table.number, table.caption) == ("7", "Ships that came in")
+    assert [block.text for block in draft.blocks if "Source" in block.text] == ["Source: the harbour's own book"]
+
+
+# --- tables without rules, by the layout model ------------------------------------------------------------------------
+
+HARVEST = [
+    ["Parish", "Wheat", "Barley", "Oats"],
+    ["Northfield", "1,204", "0.74", "310"],
+    ["Eastham", "998", "1.20", "287"],
+    ["Southwold", "1,113", "0.91", "455"],
+    ["Westbury", "876", "1.05", "301"],
+    ["Kingsdown", "640", "0.88", "198"],
+    ["Marshland", "733", "0.69", "240"],
+]
+
+
+def loose(maker: Maker, table: Sequence[Sequence[str]], y: float = 200, x: float = 90) -> Maker:
+    """A table without any rule, its figures flush right."""
+    for r, row in enumerate(table):
+        for c, cell in enumerate(row):
+            right = 0.0 if c == 0 else pymupdf.get_text_length(cell, fontsize=10)
+            maker.text(x + 120 * c - right + (60 if c else 0), y + 18 * r, cell, 10)
+    return maker
+
+
+def test_table_without_rules_is_a_grid_and_its_words_stand_nowhere_else(tmp_path: Path) -> None:
+    maker = Maker().new_page().lines(72, 80, PROSE).text(72, 170, "Table 3. The harvest of the year", 10)
+    draft = run(tmp_path, loose(maker, HARVEST, 195).lines(72, 400, PROSE))
+    (table,) = draft.tables
+    assert rows(table) == HARVEST
+    assert (table.number, table.caption, table.header_rows) == ("3", "The harvest of the year", 1)
+    assert table.confidence is not None
+    assert table.confidence >= 0.8
+    told = " ".join(block.text for block in draft.blocks if block.kind is not BlockKind.TABLE)
+    assert "Northfield" not in told
+    assert draft.warnings == []
+
+
+@pytest.mark.parametrize(("rotate", "rotation"), [(0, 90), (90, 0), (90, 180)])
+def test_turned_table_is_the_same_table(tmp_path: Path, rotate: int, rotation: int) -> None:
+    turned = pymupdf.open()
+    page = turned.new_page(width=842 if rotate else 595, height=595 if rotate else 842)
+    page.show_pdf_page(page.rect, loose(Maker().new_page(), HARVEST).document, 0, rotate=rotate)
+    page.set_rotation(rotation)
+    (table,) = run(tmp_path, bytes(turned.tobytes())).tables
+    assert rows(table) == HARVEST
+
+
+def test_page_of_prose_is_not_asked_of_the_model(tmp_path: Path) -> None:
+    before = mupdf_layout.pages_asked()
+    maker = Maker().new_page()
+    for x in (60, 310):
+        maker.lines(x, 80, [f"{line} {number}" for number in range(20) for line in PROSE], 8.5)
+    draft = run(tmp_path, maker)
+    assert draft.tables == []
+    assert mupdf_layout.pages_asked() == before
+
+
+def test_without_the_model_the_text_stays_and_a_warning_tells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mupdf_layout._State, "loaded", False)
+    monkeypatch.setattr(mupdf_layout._State, "missing", "")
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)  # as if it were not installed
+    draft = run(tmp_path, loose(Maker().new_page(), HARVEST))
+    assert draft.tables == []
+    assert draft.warnings == ["tables_unsure"]
+    assert "1,204" in " ".join(block.text for block in draft.blocks)
+
+
+def test_more_than_the_model_may_be_asked_is_told_and_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mupdf_layout, "MOST_OF_A_DOCUMENT", 40)
+    maker = loose(Maker().new_page(), HARVEST)
+    draft = run(tmp_path, loose(maker.new_page(), HARVEST, 300))
+    assert [table.pages for table in draft.tables] == [[1]]
+    assert draft.warnings == ["tables_unsure"]
