@@ -237,11 +237,12 @@ def held_per_day(connection: sa.Connection, until: datetime, days: int) -> list[
     bucket = sa.case(
         *[(column.settled_at >= moment, number) for number, moment in reversed(list(enumerate(begins)))], else_=-1
     ).label("bucket")
-    query = (
-        sa.select(bucket, column.outcome, sa.func.count())
+    each = (
+        sa.select(bucket, column.outcome)
         .where(column.settled_at >= begins[0], column.settled_at < until)
-        .group_by(bucket, column.outcome)
-    )
+        .subquery()  # PostgreSQL takes no expression with parameters for the one that it is grouped by
+    ).c
+    query = sa.select(each.bucket, each.outcome, sa.func.count()).group_by(each.bucket, each.outcome)
     settled, held = [0] * days, [0] * days
     for number, outcome, count in connection.execute(query):
         settled[number] += count
