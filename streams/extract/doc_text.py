@@ -72,6 +72,8 @@ class Text:
         self._fib = fib
         self.is_cut = False
         self.pieces = _bounded(self, _pieces(fib, table(Part.PIECES)))
+        if not fib.is_plain and (self.pieces[-1].end if self.pieces else 0) < fib.body[1]:
+            self.is_cut = True
         self._piece_starts = [piece.start for piece in self.pieces]
         (first_character, n_characters), (first_paragraph, n_paragraphs) = fib.first_pages()
         characters = _page_numbers(fib, table(Part.CHARACTER_PAGES), first_character, n_characters)

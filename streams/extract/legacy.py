@@ -15,53 +15,58 @@ from streams.errors import DocumentError
 from streams.extract.outcome import Draft, Request
 from streams.extract.tools import libreoffice
 
-TEXT_TYPES = (
-    "application/vnd.apple.pages",
-    "application/vnd.ms-works",
-    "application/vnd.stardivision.writer",
-    "application/vnd.wordperfect",
-)
-SHEET_TYPES = ("application/vnd.apple.numbers", "application/vnd.stardivision.calc")
-SLIDE_TYPES = ("application/vnd.apple.keynote",)
-
-
 _DOCUMENT = "application/vnd.openxmlformats-officedocument."
+_OPEN = "application/vnd.oasis.opendocument."
+_FILTERS: dict[str, tuple[str, str]] = {
+    "application/vnd.apple.keynote": ("Apple Keynote", "pptx"),
+    "application/vnd.apple.numbers": ("Apple Numbers", "xlsx"),
+    "application/vnd.apple.pages": ("Apple Pages", "docx"),
+    "application/vnd.ms-works": ("MS_Works", "docx"),
+    "application/vnd.stardivision.calc": ("StarOffice_Spreadsheet", "xlsx"),
+    "application/vnd.stardivision.writer": ("StarOffice_Writer", "docx"),
+    "application/vnd.wordperfect": ("WordPerfect", "docx"),
+    "application/msword": ("MS Word 97", "docx"),
+    "application/rtf": ("Rich Text Format", "docx"),
+    "application/vnd.ms-excel": ("MS Excel 97", "xlsx"),
+    "application/vnd.ms-powerpoint": ("MS PowerPoint 97", "pptx"),
+    "text/rtf": ("Rich Text Format", "docx"),
+    f"{_DOCUMENT}presentationml.presentation": ("Impress MS PowerPoint 2007 XML", "pptx"),
+    f"{_DOCUMENT}spreadsheetml.sheet": ("Calc MS Excel 2007 XML", "xlsx"),
+    f"{_DOCUMENT}wordprocessingml.document": ("MS Word 2007 XML", "docx"),
+    f"{_OPEN}presentation": ("impress8", "pptx"),
+    f"{_OPEN}spreadsheet": ("calc8", "xlsx"),
+    f"{_OPEN}text": ("writer8", "docx"),
+}
+"""Media type -> LibreOffice's name of the filter that reads it, without which it takes rubbish for plain text; and what
+keeps most of such a document."""
 _READ_AS = {
     "docx": f"{_DOCUMENT}wordprocessingml.document",
     "xlsx": f"{_DOCUMENT}spreadsheetml.sheet",
     "pptx": f"{_DOCUMENT}presentationml.presentation",
 }
-_NAMES = {
-    "application/vnd.apple.keynote": "key",
-    "application/vnd.apple.numbers": "numbers",
-    "application/vnd.apple.pages": "pages",
-    "application/vnd.ms-works": "wps",
-    "application/vnd.stardivision.calc": "sdc",
-    "application/vnd.stardivision.writer": "sdw",
-    "application/vnd.wordperfect": "wpd",
-}
-"""Extensions by which LibreOffice knows what its contents do not say."""
 
 
 def extract(request: Request) -> Draft:
     """The blocks of the document that LibreOffice makes of this one, with a warning `converted`.
 
-    Errors: DocumentError `unsupported_format` where LibreOffice is not installed; `parser_error` where it makes
-    nothing of the file, `timeout` where it takes too long; and those of the format it converts to.
+    Errors: DocumentError `unsupported_format` where LibreOffice is not installed or not asked for the format;
+    `parser_error` where it makes nothing of the file, `timeout` where it takes too long; and those of the format it
+    converts to.
     """
     from streams.extract.registry import load, plan
 
     media_type = request.detection.media_type
-    target = _target(media_type)
+    if media_type not in _FILTERS:
+        raise DocumentError("unsupported_format", f"LibreOffice is not asked for {media_type}.")
+    reader, target = _FILTERS[media_type]
     with tempfile.TemporaryDirectory(prefix="canonry.") as name:
         folder = Path(name)
-        source = folder / f"document.{_NAMES.get(media_type, 'bin')}"
+        source = folder / "document.bin"
         shutil.copyfile(request.path, source)
         try:
-            made = libreoffice.convert(source, target, folder)
+            made = libreoffice.convert(source, reader, target, folder)
         except libreoffice.LibreOfficeMissing as error:
-            message = f"{error} Only it reads {media_type}; install it and replay the document."
-            raise DocumentError("unsupported_format", message) from error
+            raise DocumentError("unsupported_format", f"{error} Install it and replay the document.") from error
         except libreoffice.ConversionFailed as error:
             raise DocumentError("timeout" if error.timed_out else "parser_error", str(error)) from error
         detection = msgspec.structs.replace(request.detection, media_type=_READ_AS[target])
@@ -72,13 +77,3 @@ def extract(request: Request) -> Draft:
     draft.warnings = list(dict.fromkeys([*draft.warnings, "converted"]))
     draft.metadata["converted_by"] = libreoffice.version()
     return draft
-
-
-def _target(media_type: str) -> str:
-    """What keeps most of a document: a text, a table or slides."""
-    lower = media_type.lower()
-    if media_type in SHEET_TYPES or "excel" in lower or "spreadsheet" in lower or ".calc" in lower:
-        return "xlsx"
-    if media_type in SLIDE_TYPES or "powerpoint" in lower or "presentation" in lower or ".impress" in lower:
-        return "pptx"
-    return "docx"

@@ -76,10 +76,11 @@ def version() -> str:
     return f"{said.get('ProductKey', 'LibreOffice')} {said.get('buildid', '')}".strip()
 
 
-def convert(source: Path, target: str, folder: Path, *, seconds: float = SECONDS) -> Path:
+def convert(source: Path, reader: str, target: str, folder: Path, *, seconds: float = SECONDS) -> Path:
     """`source` as a file of the format `target` (an extension: docx, pptx, xlsx) in `folder`.
 
     Args:
+        reader: name of the import filter; nothing else is tried.
         folder: empty, for the profile and the result; the caller deletes it.
 
     Raises:
@@ -96,6 +97,7 @@ def convert(source: Path, target: str, folder: Path, *, seconds: float = SECONDS
         str(found),
         *_OPTIONS,
         f"-env:UserInstallation={profile.as_uri()}",
+        f"--infilter={reader}",
         "--convert-to",
         target,
         "--outdir",
@@ -120,7 +122,7 @@ def _run(command: list[str], folder: Path, seconds: float) -> subprocess.Complet
             command,
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            timeout=max(seconds, 1.0),
+            timeout=max(seconds, 0.01),
             env=_environment(folder),
             cwd=folder,
             check=False,
