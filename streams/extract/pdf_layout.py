@@ -10,6 +10,7 @@ from itertools import pairwise
 import msgspec
 
 from streams.extract.pdf_columns import is_right_to_left, letters, regions, wide
+from streams.extract.pdf_initials import close_up, with_initials
 from streams.extract.pdf_lines import Line
 
 _SENTENCE_END = (".", "!", "?", ":", ".”", '."', ".)", "。", "！", "？")
@@ -92,7 +93,7 @@ class Paragraph(msgspec.Struct, gc=False):
 def paragraphs(lines: Sequence[Line]) -> list[Paragraph]:
     """Paragraphs of the lines of one frame of a page, in reading order."""
     found: list[Paragraph] = []
-    for index, region in enumerate(regions(list(lines))):
+    for index, region in enumerate(regions(with_initials(list(lines)))):
         found += _split(rows(region), index)
     return found
 
@@ -138,7 +139,7 @@ def _row(lines: list[Line]) -> Row:
         glue = gap < 0.1 * main.size
         mark = line.lead if line.lead and line is not lines[0] else ""
         parts.append(mark + ("" if glue else " ") + line.text)
-    text = " ".join(LEADER.sub(" … ", "".join(parts)).split())
+    text = close_up(" ".join(LEADER.sub(" … ", "".join(parts)).split()))
     weight = sum(letters(line.text) for line in lines) or 1
     return Row(
         lines=lines,

@@ -30,11 +30,11 @@ def parse_pages(text: str) -> list[tuple[int, int]]:
     for part in text.split(","):
         first, dash, last = (piece.strip() for piece in part.partition("-"))
         if not first.isascii() or not first.isdigit() or (last and not (last.isascii() and last.isdigit())):
-            raise ValueError(text)
-        low = int(first)
-        high = int(last) if last else 10**9 if dash else low
+            raise ValueError(f"no list of pages: {text}")
+        low = int(first[:9])
+        high = int(last[:9]) if last else 10**9 if dash else low
         if not 1 <= low <= high:
-            raise ValueError(text)
+            raise ValueError(f"no list of pages: {text}")
         ranges.append((low, high))
     return ranges
 

@@ -94,3 +94,30 @@ def test_a_reader_that_goes_away_causes_no_traceback(
     assert "Traceback" not in err
     assert "Exception ignored" not in err
     process.stderr.close()
+
+
+def test_overlay_draws_each_page_into_a_file(canonry: Canonry, tmp_path: Path) -> None:
+    import pymupdf
+
+    document = pymupdf.open()
+    for number in range(3):
+        document.new_page().insert_text((72, 100), f"{TEXT.strip()} Page {number}.")
+    document.save(tmp_path / "three.pdf")
+    said = canonry("inspect", "three.pdf", "--overlay", "seen.png", "--pages", "2-3")
+    assert said.status == 0
+    assert [file.name for file in sorted(tmp_path.glob("seen*"))] == ["seen-2.png", "seen-3.png"]
+    assert (tmp_path / "seen-2.png").read_bytes().startswith(b"\x89PNG")
+    assert canonry("inspect", "three.pdf", "--overlay", "one.png", "--pages", "1").status == 0
+    assert (tmp_path / "one.png").exists()
+
+
+def test_overlay_of_what_can_not_be_drawn_says_why(canonry: Canonry, tmp_path: Path) -> None:
+    (tmp_path / "note.txt").write_text(TEXT)
+    (tmp_path / "broken.pdf").write_bytes(b"%PDF-1.7\n" + b"x" * 4000)
+    said = canonry("inspect", "note.txt", "--overlay", "out.png")
+    assert (said.status, "text/plain, which has no pages" in said.err) == (2, True)
+    assert canonry("inspect", "broken.pdf", "--overlay", "out.png").status == 1
+    assert canonry("inspect", "note.txt", "note.txt", "--overlay", "out.png").status == 2
+    assert canonry("inspect", "note.txt", "--pages", "1").status == 2
+    assert canonry("inspect", "note.txt", "--overlay", "out.png", "--pages", "x").status == 2
+    assert not (tmp_path / "out.png").exists()

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
+from streams.extract.pdf_initials import close_up
 from streams.extract.pdf_layout import is_caption, is_table_caption
 from streams.extract.pdf_lines import superscript
 from streams.records import BlockKind
@@ -129,6 +133,47 @@ def test_what_stands_on_the_row_of_a_page_number_is_furniture(tmp_path: Path) ->
     draft = run(tmp_path, maker)
     assert texts(draft, BlockKind.PAGE_HEADER) == ["A. Author et al.", "A Short Title"]
     assert texts(draft, BlockKind.PAGE_NUMBER) == ["2", "3"]
+
+
+def test_a_large_initial_is_the_first_letter_of_its_paragraph(tmp_path: Path) -> None:
+    maker = Maker().new_page()
+    maker.text(72, 124, "O", 33)
+    maker.lines(99, 108, ["nce upon a time there was a harbour with", "a crane that no storm had ever bent or"])
+    maker.lines(72, 136.6, ["broken, and its master was called Ada by all.", "So she went."])
+    (block,) = run(tmp_path, maker).blocks
+    assert block.text.startswith("Once upon a time there was a harbour with a crane that no storm")
+
+
+def test_spaced_letters_are_words() -> None:
+    assert close_up("S P E R R U N G ist Satz") == "SPERRUNG ist Satz"
+    assert close_up("Answer A B C D E or F") == "Answer A B C D E or F"
+    assert close_up("x y x y x y") == "x y x y x y"
+    assert close_up("I a m") == "I a m"
+
+
+def test_same_bytes_in_processes_with_other_hash_seeds(tmp_path: Path) -> None:
+    path = tmp_path / "document.pdf"
+    maker = Maker().new_page().lines(50, 118, LEFT, 10, 1.2).lines(310, 118, RIGHT, 10, 1.2)
+    maker.new_page().grid(72, 300, [["Name", "Count"], ["oak", "12"], ["elm", "7"]]).text(72, 40, "Head", 9)
+    path.write_bytes(maker.bytes())
+    code = (
+        "import sys; from pathlib import Path; from streams.extract import extract;"
+        "from streams.extract.outcome import Request; from streams.records import Detection;"
+        "from streams.records.codec import encode;"
+        "said = Detection(media_type='application/pdf', detected_by='test');"
+        "sys.stdout.buffer.write(encode(extract(Request(path=Path(sys.argv[1]), detection=said), content_hash='')))"
+    )
+    canons = [
+        subprocess.run(
+            [sys.executable, "-c", code, str(path)],
+            env=os.environ | {"PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    ]
+    assert canons[0] == canons[1]
+    assert b"right hand text" in canons[0]
 
 
 def test_captions_of_other_scripts() -> None:
