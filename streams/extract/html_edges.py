@@ -78,7 +78,7 @@ def mark_edges(blocks: list[Block]) -> list[Block]:
         text = block.text.strip()
         label = _REFERENCE.match(text)
         new: BlockKind | None = None
-        if _words(text) in _BUTTONS:
+        if len(text) <= MAX_LINE and _words(text) in _BUTTONS:
             new = BlockKind.BOILERPLATE
         elif label and _is_label(block, label.end()) and _only_links_follow(blocks, index):
             new = BlockKind.BOILERPLATE

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from streams.extract.finish import body_text
+from streams.extract.html import parse
 from streams.records import BlockKind, CanonBody
 from tests.unit.extract.drafts import canon
 
@@ -164,6 +165,12 @@ def test_articles_about_gates_are_documents(tmp_path: Path, title: str) -> None:
     about = prose(8).replace("ferry", "login form").replace("kiosk", "captcha").replace("coffee", "cookie banner")
     body = page(tmp_path, f"<nav>x</nav><article><h1>{title}</h1>{about}</article>", f"<title>{title}</title>")
     assert body.warnings == []
+
+
+def test_html_that_is_no_page_of_the_web_has_no_furniture_by_name() -> None:
+    text = f"<h1>T</h1><div class='related promo'><p>Kept beside it.</p></div>{prose(6)}<p>Share</p>"
+    assert all(b.kind is not BlockKind.BOILERPLATE for b in parse(text)[0].blocks)
+    assert any(b.kind is BlockKind.BOILERPLATE for b in parse(text, whole_page=True)[0].blocks)
 
 
 @pytest.mark.parametrize("form", ["<form><input type=password></form>", "<div class=g-recaptcha></div>"])
