@@ -98,7 +98,8 @@ def _run(python: Path, name: str, files: list[Path]) -> dict[str, float] | str:
     with tempfile.TemporaryDirectory() as folder:
         small = Path(folder) / "small.pdf"
         with pymupdf.open() as document:
-            document.new_page().insert_text((72, 72), "A page to warm up on, with a line of text.")
+            text = "A page to warm up on, with enough lines of text to load what the first document waits for.\n" * 20
+            document.new_page().insert_text((72, 72), text)
             document.save(small)
         call = [str(python), "-P", str(Path(__file__).with_name("pdf_reader.py")), name, str(small), *map(str, files)]
         if cpus := getattr(os, "sched_getaffinity", lambda _: ())(0):
