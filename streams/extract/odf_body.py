@@ -14,6 +14,7 @@ from lxml import etree
 from streams.extract.block_list import BlockList
 from streams.extract.docx_captions import bind
 from streams.extract.docx_tables import only_first_row_bold, record
+from streams.extract.grids import check_size
 from streams.extract.odf import Source, attr, child, children, descendants, name_of, text_of, whole
 from streams.extract.odf_inline import SHAPES, Inline, InlineReader, annotation
 from streams.extract.odf_objects import formula_of, object_table
@@ -231,12 +232,14 @@ class Body(BlockList):
     # --- tables --------------------------------------------------------------------------------------------------
 
     def table(self, element: etree._Element, depth: int, outer: int | None, *, hidden: bool = False) -> None:
-        """A table as a block with a grid; tables in its cells follow it."""
+        """A table as a block with a grid; tables in its cells follow it. Errors: DocumentError `too_large`."""
         if depth > MAX_DEPTH:
             self._source.warn("nesting_too_deep")
             self.put(BlockKind.PARAGRAPH, _plain(element), hidden=hidden)
             return
         grid = read_grid(element)
+        self.counts["cells"] += len(grid.cells)
+        check_size(self.counts["cells"], 0, "The document, read so far,")
         if grid.clipped:
             self._source.warn("table_too_large")
         self.counts["covered"] += sum(bool(_plain(covered)) for covered in grid.covered)

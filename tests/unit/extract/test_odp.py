@@ -69,7 +69,7 @@ def test_a_slide_is_a_page_and_a_section_in_visual_order(tmp_path: Path) -> None
         (BlockKind.HEADING, 2, None, "Slide 2"),
         (BlockKind.PARAGRAPH, 2, None, "No title"),
     ]
-    assert draft.blocks[0].bbox == (50, 20, 650, 80)
+    assert draft.blocks[0].bbox == (50.0, 20.0, 650.0, 80.0)
     assert [(one.number, one.width, one.height) for one in draft.pages] == [(1, 720, 540), (2, 720, 540)]
     assert (draft.title, draft.page_count) == ("The tram depot", 2)
 

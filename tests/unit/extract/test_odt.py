@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from streams.errors import DocumentError
+from streams.extract import grids
 from streams.extract.finish import body_text, finish
 from streams.extract.registry import plan
 from streams.records import BlockKind, Detection, Dropped, Link
@@ -194,6 +195,13 @@ def test_repeated_rows_and_cells_are_bounded(tmp_path: Path) -> None:
     assert (draft.tables[0].n_rows, draft.tables[0].n_cols) == (2, 2)
     assert len(draft.tables[1].cells) == 200_000
     assert draft.warnings == ["table_too_large"]
+
+
+def test_many_tables_of_repeats_are_refused_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(grids, "MAX_CELLS", 1000)
+    with pytest.raises(DocumentError) as raised:
+        read(make(tmp_path / "a", table(row("x", more='table:number-rows-repeated="300"')) * 4))
+    assert raised.value.problem == "too_large"
 
 
 def test_frames_captions_and_figures(tmp_path: Path) -> None:

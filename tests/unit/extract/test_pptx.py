@@ -38,7 +38,7 @@ def test_a_slide_is_a_page_and_a_section(tmp_path: Path) -> None:
         (BlockKind.PARAGRAPH, "Below", 1, None),
         (BlockKind.HEADING, "Second", 2, 1),
     ]
-    assert draft.blocks[0].bbox == (50, 20, 650, 80)
+    assert draft.blocks[0].bbox == (50.0, 20.0, 650.0, 80.0)
     assert [(p.number, p.width, p.height, p.characters) for p in draft.pages] == [(1, 720, 540, 19), (2, 720, 540, 6)]
     assert (draft.page_count, draft.title, draft.warnings) == (2, "The tram depot", [])
 
@@ -56,7 +56,7 @@ def test_groups_have_coordinates_of_their_own(tmp_path: Path) -> None:
     outer = group(inner, place=transform((100, 100, 200, 200), double))
     draft = read(make(tmp_path / "a", TITLE + shape("after", (210, 300, 50, 20)) + outer))
     assert texts(draft) == ["The tram depot", "inside", "after"]
-    assert draft.blocks[1].bbox == (200, 200, 220, 220)
+    assert draft.blocks[1].bbox == (200.0, 200.0, 220.0, 220.0)
 
 
 def test_a_placeholder_stands_where_the_layout_has_it_and_its_prompt_is_no_text(tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_tables_have_spans_and_a_header_where_the_file_says_so(tmp_path: Path) -
         (1, 0, 1, 1, "Wire"),
     ]
     assert draft.blocks[1].kind is BlockKind.TABLE
-    assert draft.blocks[1].bbox == (50, 100, 350, 200)
+    assert draft.blocks[1].bbox == (50.0, 100.0, 350.0, 200.0)
     assert draft.dropped == [Dropped(what="covered_cell_text", count=1)]
 
 
