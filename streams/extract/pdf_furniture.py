@@ -24,6 +24,8 @@ _PAGE_NUMBER = re.compile(
     re.IGNORECASE,
 )
 
+_ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
+
 
 class Spot(msgspec.Struct, gc=False):
     """A line in the zone of one page."""
@@ -126,8 +128,16 @@ def _repeats(spot: Spot, by_page: dict[int, list[Spot]], counting: bool) -> bool
 def _value(spot: Spot) -> int:
     """The page number that the line tells; one that goes with no other where it tells none."""
     match = _PAGE_NUMBER.fullmatch(spot.line.text)
-    digits = _DIGITS.findall(match["value"]) if match else []
-    return int(digits[-1]) if digits else -1 - spot.page * 7
+    if match is None:
+        return -1 - spot.page * 7
+    digits = _DIGITS.findall(match["value"])
+    return int(digits[-1]) if digits else _roman(match["value"])
+
+
+def _roman(text: str) -> int:
+    """The number that Roman numerals tell."""
+    values = [_ROMAN[letter] for letter in text.casefold()]
+    return sum(-a if a < b else a for a, b in zip(values, [*values[1:], 0], strict=True))
 
 
 def _spots(index: int, page: PageLines) -> list[Spot]:
