@@ -17,6 +17,7 @@ _DEEPEST = 64
 
 _MOST_ELEMENTS = 100_000
 _MOST_BYTES = 8 << 20  # of one page's structure as JSON
+_UNREADABLE: tuple[type[Exception], ...] = (*FAULTS, RecursionError)
 _REFERENCE = re.compile(r"(\d+) 0 R")
 _FLAGS = pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_COLLECT_STRUCTURE
 _BLOCKS = frozenset(
@@ -40,7 +41,7 @@ def usable_tags(pdf: Pdf) -> bool:
         root = _entry(document, int(document.pdf_catalog()), "StructTreeRoot")
         tree = _entry(document, root, "ParentTree") if root else 0
         return bool(tree) and _is_shallow(document, root, _leaves(document, tree))
-    except (*FAULTS, RecursionError):
+    except _UNREADABLE:
         return False
 
 
@@ -64,7 +65,7 @@ def page_tags(pdf: Pdf, number: int) -> list[Tag]:
         found: list[Tag] = []
         _collect(json.loads(raw)["blocks"], "", 0, place, found)
         return found
-    except (*FAULTS, RecursionError):
+    except _UNREADABLE:
         return []
 
 

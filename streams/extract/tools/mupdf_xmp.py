@@ -9,6 +9,7 @@ from streams.extract.tools.mupdf import Pdf
 from streams.extract.tools.mupdf_faults import FAULTS
 
 MOST_BYTES = 1 << 20
+_UNREADABLE: tuple[type[Exception], ...] = (*FAULTS, zlib.error)
 
 
 def xmp_packet(pdf: Pdf) -> bytes:
@@ -24,6 +25,6 @@ def xmp_packet(pdf: Pdf) -> bytes:
             return b""
         raw = bytes(document.xref_stream_raw(xref) or b"")
         found = raw if coding == "null" else zlib.decompressobj().decompress(raw, MOST_BYTES + 1)
-    except (*FAULTS, zlib.error):
+    except _UNREADABLE:
         return b""
     return found if len(found) <= MOST_BYTES else b""
