@@ -27,6 +27,8 @@ from streams.records import BlockKind, Dropped
 
 MAX_BYTES = 300 * 1024 * 1024
 """Bytes of one stream; nearly all of a large file are pictures."""
+_BARE = (b"\xdb\xa5", b"\x9b\xa5", b"\xdc\xa5", b"\xfe\x37", b"\x31\xbe")
+"""How documents of Word before 6 begin, which are no compound files."""
 _DROPPED = {
     "deleted": "deleted_revisions",
     "empty_tables": "empty_tables",
@@ -47,6 +49,9 @@ def extract(request: Request) -> Draft:
             return _from_compound(file, request)
         if request.path.stat().st_size > MAX_BYTES:
             raise DocumentError("too_large", f"The limit for a Word document is {MAX_BYTES} bytes.")
+        file.seek(0)
+        if file.read(2) not in _BARE:
+            raise DocumentError("corrupt", "It does not begin as a Word document does.")
         file.seek(0)
         return _draft(_Streams(file.read(), b"", b""), request)
 

@@ -211,7 +211,6 @@ EXTRACTORS: tuple[ExtractorSpec, ...] = (
         version="1",
         function="streams.extract.ppt:extract",
         media_types=("application/vnd.ms-powerpoint",),
-        libraries=("lxml",),
     ),
     ExtractorSpec(
         name="xlsx",
