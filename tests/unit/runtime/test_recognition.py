@@ -116,6 +116,8 @@ async def test_a_scan_goes_by_way_of_recognition_and_is_ready(stages: Stages) ->
     assert extracted.attempt.method is Method.OCR
     before, end = (await stages.screen.handle(incoming("extracted", extracted))).first
     assert before.topic == end.topic == "screened"
+    assert isinstance(before.record, Screened)
+    assert before.record.attempt is not None
     assert before.record.attempt.method is Method.NATIVE
     assert "needs_recognition" in before.record.screening.problems
     screened = end.record
