@@ -9,6 +9,8 @@ Box = tuple[float, float, float, float]
 
 MAX_DEPTH = 24
 """Cuts inside cuts; what lies deeper is read by rows."""
+MAX_BOXES = 1000
+"""More shapes than this side by side are a drawing, and read by rows."""
 OVERLAP = 0.2
 """Share of a box, and at most `OVERLAP_POINTS`, by which neighbours may reach into each other: frames have margins."""
 OVERLAP_POINTS = 12.0
@@ -31,7 +33,7 @@ def reading_order(boxes: Sequence[Box]) -> list[int]:
 def _ordered(boxes: Sequence[Box], items: list[int], depth: int) -> list[int]:
     if len(items) < 2:
         return items
-    if depth >= MAX_DEPTH:
+    if depth >= MAX_DEPTH or len(items) > MAX_BOXES:
         return _by_rows(boxes, items)
     down, rows = _widest_gap(boxes, items, 1)
     across, columns = _widest_gap(boxes, items, 0)
