@@ -68,9 +68,9 @@ class Doc:
         rules: list[tuple[int, int, bytes]] = []
         for paragraph in paragraphs:
             start = _TEXT_AT + len(text)
-            for part, look in paragraph.parts():
+            for words, look in paragraph.parts():
                 at = _TEXT_AT + len(text)
-                text += part.encode(self.codec if width == 1 else "utf-16-le")
+                text += words.encode(self.codec if width == 1 else "utf-16-le")
                 looks.append((at, _TEXT_AT + len(text), look))
             rules.append((start, _TEXT_AT + len(text), struct.pack("<H", paragraph.style) + paragraph.sprms))
         main = bytearray(_TEXT_AT) + text
