@@ -167,6 +167,22 @@ class ScreenSettings(Section):
     policy_file: Path | None = None
 
 
+class WebSettings(Section):
+    """The review and status pages; see docs/review.md."""
+
+    host: str = Field(default="127.0.0.1", description="address to listen on; any but loopback needs a token")
+    port: int = Field(default=8787, ge=0, le=65535, description="0: any free one")
+    token: str = Field(
+        default="",
+        repr=False,
+        pattern=r"^(.{16,})?$",
+        description="what a reviewer logs in with, 16 characters or more",
+    )
+    names: list[str] = Field(
+        default_factory=list, description="host names by which browsers reach it, besides localhost and addresses"
+    )
+
+
 class Settings(BaseSettings):
     """All of Canonry's settings. `Settings.load()` is how to get them."""
 
@@ -186,6 +202,7 @@ class Settings(BaseSettings):
     screen: ScreenSettings = ScreenSettings()
     ledger: LedgerSettings = LedgerSettings()
     freshness: FreshnessSettings = FreshnessSettings()
+    web: WebSettings = WebSettings()
     sources: dict[str, SourceSettings] = Field(default_factory=dict)
     catalog_url: str = Field(default="", description="SQLAlchemy URL; default: SQLite in data_dir")
     search_path: Path | None = Field(default=None, description="SQLite FTS5 index; default: <data_dir>/search.db")

@@ -12,7 +12,7 @@ import msgspec
 from streams.cli.output import EXIT_UNAVAILABLE, json_option, say, show_json, show_table
 from streams.settings import Settings, config_path
 
-SECRETS = ("password", "secret_key", "access_key")
+SECRETS = ("password", "secret_key", "access_key", "token")
 URL_PASSWORD = re.compile(r"(://[^/:@]*:)[^/]*@")  # of catalog_url
 
 

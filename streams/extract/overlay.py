@@ -55,21 +55,37 @@ def draw_page(path: Path, detection: Detection, body: CanonBody, number: int) ->
     if page is None:
         raise DocumentError("corrupt", f"It has no page {number}.")
     words: list[Word] = []
-    if detection.media_type == "application/pdf":
+    gray = _gray(path, detection, number)
+    if detection.media_type == "application/pdf" and any(number in table.pages for table in body.tables):
         with open_pdf(path) as pdf:
-            gray = _rendered(pdf, number)
-            words = _words(pdf, number) if any(number in table.pages for table in body.tables) else []
-    elif detection.media_type in FORMATS:
-        with open_picture(path, detection.media_type) as picture:
-            gray = picture.gray(number, MAX_PIXELS)
-    else:
-        raise DocumentError("unsupported_format", f"{detection.media_type} has no pages to draw on.")
+            words = _words(pdf, number)
     image = gray.convert("RGB")
     _draw(image, page, body, words)
     out = io.BytesIO()
     image = _with_legend(image, page, [block for block in body.blocks if block.page == number])
     image.save(out, format="PNG")
     return out.getvalue()
+
+
+def plain_page(path: Path, detection: Detection, number: int) -> bytes:
+    """Page `number` (from 1) of the document at `path` as a grey PNG, with nothing over it.
+
+    Raises:
+        DocumentError: as `draw_page`.
+    """
+    out = io.BytesIO()
+    _gray(path, detection, number).save(out, format="PNG")
+    return out.getvalue()
+
+
+def _gray(path: Path, detection: Detection, number: int) -> Image.Image:
+    if detection.media_type == "application/pdf":
+        with open_pdf(path) as pdf:
+            return _rendered(pdf, number)
+    if detection.media_type in FORMATS:
+        with open_picture(path, detection.media_type) as picture:
+            return picture.gray(number, MAX_PIXELS)
+    raise DocumentError("unsupported_format", f"{detection.media_type} has no pages to draw on.")
 
 
 def _rendered(pdf: Pdf, number: int) -> Image.Image:

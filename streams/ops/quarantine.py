@@ -186,8 +186,11 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     recognizable: bool
 
 
-def show(settings: Settings, catalog: Catalog, source_id: str) -> Case:
+def show(settings: Settings, catalog: Catalog, source_id: str, *, preview: bool = True) -> Case:
     """Everything about one document.
+
+    Args:
+        preview: whether to read how the text begins.
 
     Raises:
         NotFound: the catalog does not know it.
@@ -206,7 +209,7 @@ def show(settings: Settings, catalog: Catalog, source_id: str) -> Case:
         for page in (story.held or {}).get("pages") or []
     ]
     pages.sort(key=lambda page: (-sum(score.fired for score in page.scores), page.number))
-    text, complete = _text(settings, catalog, row)
+    text, complete = _text(settings, catalog, row) if preview else (None, False)
     with catalog.reading() as connection:
         made = decisions_of(connection, [source_id]).get(source_id, [])
     return Case(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 
 import msgspec
@@ -78,50 +78,62 @@ class Waiter:
             )
         while True:
             await self._barrier.passed()
-            ended = await asyncio.to_thread(self._look, decisions)
-            open_ = [each for each in ended if not (each.answered or each.refused or self._is_beside_the_point(each))]
+            ended = await asyncio.to_thread(look, self._settings, decisions, self._refusals)
+            open_ = [each for each in ended if not is_over(each)]
             only_work = all(each.kind in WORK and each.carried_out for each in open_)
             if not open_ or time.monotonic() >= until or (idle and only_work):
                 return ended
             await asyncio.sleep(LOOK_EVERY_S)
 
-    @staticmethod
-    def _is_beside_the_point(each: Ended) -> bool:
-        """Whether somebody else decided the same before: the ledger passes that over without a word."""
-        wanted = {"accept": "ready", "skip": "skipped"}.get(each.kind)
-        return not each.carried_out and wanted is not None and each.outcome == wanted
-
     async def _idle(self, stages: set[str]) -> set[str]:
         prefix = self._settings.kafka.topic_prefix
         return {stage for stage in stages if not await members(self._settings, self._broker, group_id(stage, prefix))}
 
-    def _look(self, decisions: Sequence[Planned]) -> list[Ended]:
-        ids = [planned.decision.source_id for planned in decisions]
-        with Catalog(self._settings) as catalog:
-            rows = catalog.rows(ids)
-            with catalog.reading() as connection:
-                made = decisions_of(connection, ids)
-        return [
-            self._ended(planned, rows.get(planned.decision.source_id), made.get(planned.decision.source_id, []))
-            for planned in decisions
-        ]
 
-    def _ended(self, planned: Planned, row: DocumentRow | None, made: list[DecisionRow]) -> Ended:
-        decision = planned.decision
-        ours = next((each for each in made if _is_ours(decision, each)), None)
-        by_now = ours is not None and (decision.kind not in WORK or ours.answered_at is not None)
-        refused = None if ours is not None else self._refusals.get(decision.source_id)
-        return Ended(
-            source_id=decision.source_id,
-            path=planned.path,
-            kind=decision.kind.value,
-            carried_out=ours is not None,
-            answered=by_now,
-            refused=refused,
-            outcome=row.outcome if row is not None else None,
-            problems=row.problems if row is not None else [],
-            extractor=row.extractor if row is not None else None,
+def look(settings: Settings, decisions: Sequence[Planned], refusals: Mapping[str, str]) -> list[Ended]:
+    """What the catalog says of published decisions now, in their order.
+
+    Args:
+        refusals: by source_id, why the ledger did not carry one out.
+    """
+    ids = [planned.decision.source_id for planned in decisions]
+    with Catalog(settings) as catalog:
+        rows = catalog.rows(ids)
+        with catalog.reading() as connection:
+            made = decisions_of(connection, ids)
+    return [
+        _ended(
+            planned,
+            rows.get(planned.decision.source_id),
+            made.get(planned.decision.source_id, []),
+            refusals.get(planned.decision.source_id),
         )
+        for planned in decisions
+    ]
+
+
+def is_over(each: Ended) -> bool:
+    """Whether nothing more will come of a decision: it is answered, was refused, or somebody else decided the same
+    before, which the ledger passes over without a word.
+    """
+    wanted = {"accept": "ready", "skip": "skipped"}.get(each.kind)
+    return each.answered or each.refused is not None or (wanted is not None and each.outcome == wanted)
+
+
+def _ended(planned: Planned, row: DocumentRow | None, made: list[DecisionRow], refused: str | None) -> Ended:
+    decision = planned.decision
+    ours = next((each for each in made if _is_ours(decision, each)), None)
+    return Ended(
+        source_id=decision.source_id,
+        path=planned.path,
+        kind=decision.kind.value,
+        carried_out=ours is not None,
+        answered=ours is not None and (decision.kind not in WORK or ours.answered_at is not None),
+        refused=refused if ours is None else None,
+        outcome=row.outcome if row is not None else None,
+        problems=row.problems if row is not None else [],
+        extractor=row.extractor if row is not None else None,
+    )
 
 
 @asynccontextmanager

@@ -175,6 +175,14 @@ class OverlayArgs(msgspec.Struct, frozen=True, kw_only=True):
     page: int
 
 
+class PageArgs(msgspec.Struct, frozen=True, kw_only=True):
+    """A page to draw as it is."""
+
+    path: str
+    detection: Detection
+    page: int
+
+
 class Examination(msgspec.Struct, frozen=True, kw_only=True):
     """What came of it; the canon body, where there is one, is the bytes beside it."""
 
@@ -396,6 +404,13 @@ def _overlay_job(args: msgspec.Raw, body: bytes) -> tuple[Any, bytes]:
     return None, draw_page(text_path(given.path), given.detection, avro_decode(CanonBody, body), given.page)
 
 
+def _page_job(args: msgspec.Raw, body: bytes) -> tuple[Any, bytes]:
+    from streams.extract.overlay import plain_page
+
+    given = msgspec.json.decode(args, type=PageArgs)
+    return None, plain_page(text_path(given.path), given.detection, given.page)
+
+
 def _warm_job(args: msgspec.Raw, body: bytes) -> tuple[Any, bytes]:
     """Loads what the first document would have to wait for: parsers, the language model, the English word list."""
     from streams import decode, extract  # noqa: F401
@@ -419,5 +434,6 @@ JOBS: dict[str, Callable[[msgspec.Raw, bytes], tuple[Any, bytes]]] = {
     "recognise": _recognise_job,
     "examine": _examine_job,
     "overlay": _overlay_job,
+    "page": _page_job,
     "warm": _warm_job,
 }
