@@ -22,6 +22,8 @@ from streams.records import Cell
 _LEAST_FILLED = 0.3  # of the fields of the grid
 _LEAST_ROWS = 0.5  # of the rows have text in several columns
 _LONG = 60  # characters of a cell of prose
+_FEW_ROWS = 3
+_PARAGRAPH = 200  # characters
 _LABEL = re.compile(r"[•‣◦▪●○■□➢✓*·–—-]|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)]|\[\d{1,3}\]")
 _MOST_CUT = 0.3  # share of rows in which a line of text runs over an edge of columns
 
@@ -39,6 +41,7 @@ def fill(laid: LaidTable, words: Sequence[Word], lines: Sequence[Line], frame: F
         _rows_of_several(table) < _LEAST_ROWS
         or filled < _LEAST_FILLED
         or cut > _MOST_CUT
+        or _is_torn(table)
         or _is_prose(table)
         or _is_list(table)
         or _is_contents(table)
@@ -65,6 +68,11 @@ def _cut_lines(table: PageTable, lines: Sequence[Line]) -> float:
     whole = [line for line in inside if sum(line.u0 + 6 < edge < line.u1 - 6 for edge in table.us[1:-1])]
     mono = [line for line in whole if line.mono or sum(map(str.isdigit, line.text)) >= 0.3 * len(line.text)]
     return (len(whole) - len(mono)) / max(len(inside), table.n_rows)
+
+
+def _is_torn(table: PageTable) -> bool:
+    """Whether a whole paragraph is a cell of few rows: text beside a table that the model took in."""
+    return table.n_rows <= _FEW_ROWS and any(len(cell.text) > _PARAGRAPH for cell in table.cells)
 
 
 def _is_prose(table: PageTable) -> bool:

@@ -101,7 +101,7 @@ def _load() -> None:
     if _State.missing:
         raise LayoutMissing(_State.missing)
     try:
-        onnxruntime = importlib.import_module("onnxruntime")
+        onnxruntime: Any = importlib.import_module("onnxruntime")
         plain = onnxruntime.SessionOptions
 
         def one_thread() -> Any:

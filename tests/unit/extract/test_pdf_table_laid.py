@@ -15,17 +15,17 @@ WIDTH, HEIGHT = 250.0, 20.0
 LONG = "the weather was fair and the boats went out again before the tide turned"
 
 
-def laid(rows: Sequence[Sequence[str]], more: Sequence[Line] = ()) -> PageTable | None:
+def laid(rows: Sequence[Sequence[str]], more: Sequence[Line] = (), width: float = WIDTH) -> PageTable | None:
     """The table that a grid of equal cells gives when the texts stand in them, with more lines on the page."""
     n_cols = len(rows[0])
     grid = LaidTable(
-        us=[WIDTH * col for col in range(n_cols + 1)],
+        us=[width * col for col in range(n_cols + 1)],
         vs=[HEIGHT * row for row in range(len(rows) + 1)],
         cells=[LaidCell(row, col, 1, 1) for row in range(len(rows)) for col in range(n_cols)],
         header_rows=0,
     )
     lines = [
-        line(text, WIDTH * col + 5, HEIGHT * row)
+        line(text, width * col + 5, HEIGHT * row)
         for row, texts in enumerate(rows)
         for col, text in enumerate(texts)
         if text
@@ -71,6 +71,10 @@ def test_columns_of_prose_are_none() -> None:
 
 def test_text_that_runs_over_the_columns_is_none() -> None:
     assert laid([[LONG + " " + LONG, ""] if row % 2 else ["oak", "12"] for row in range(8)]) is None
+
+
+def test_paragraph_beside_a_few_short_cells_is_none() -> None:
+    assert laid([["Tag", "Kind"], ["a 0 1", " ".join([LONG] * 3)], ["b", "c"]], width=700) is None
 
 
 def test_list_is_none() -> None:
