@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
@@ -35,6 +35,7 @@ class Found:
     notes: list[NoteRef] = field(default_factory=list)
     comments: list[str] = field(default_factory=list)
     figures: list[str] = field(default_factory=list)
+    tables: list[Table] = field(default_factory=list)  # values of charts
     hidden: list[str] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)
     nested: list[etree._Element] | None = None  # tables inside; null: read them as lines, too
@@ -180,7 +181,16 @@ class Body(BlockList):
                 # a box is a story of its own: fields that are open around it are not its
                 self.walk(InlineReader(reader.package, reader.part, self._styles, self.counts), thing.box, depth + 1)
             else:
-                self._add(BlockKind.FIGURE, thing.text)
+                figure = self._add(BlockKind.FIGURE, thing.text)
+                self._charts(thing.tables, figure)
+
+    def _charts(self, tables: Sequence[Table], at: int | None) -> None:
+        """Values of charts as tables that belong to block `at`."""
+        for table in tables:
+            index = self._add(BlockKind.TABLE, "", table=len(self.tables))
+            self.tables.append(table)
+            if at is not None:
+                self.refs[index] = at
 
     # --- tables --------------------------------------------------------------------------------------------------
 
@@ -219,6 +229,7 @@ class Body(BlockList):
             figure = self._add(BlockKind.FIGURE, text)
             if at is not None:
                 self.refs[figure] = at
+        self._charts(found.tables, at)
         self._hidden(found.hidden)
         self._remember(found.notes, found.comments, at)
         for nested in found.nested or []:
@@ -267,6 +278,7 @@ class Body(BlockList):
             for thing in things:
                 if thing.box is None:
                     found.figures.append(thing.text)
+                    found.tables += thing.tables
                 else:
                     box = InlineReader(reader.package, reader.part, self._styles, self.counts)
                     out += self.lines(box, thing.box, found, depth + 1)

@@ -13,8 +13,9 @@ from streams.errors import DocumentError
 from streams.extract.docx_math import linear
 from streams.extract.docx_styles import Look, Styles
 from streams.extract.docx_symbols import readable, symbol
+from streams.extract.drawing_charts import Chart, read_chart
 from streams.extract.ooxml import Package, attr, child, children, chosen, descendants, switched_on, value
-from streams.records import Link
+from streams.records import Link, Table
 
 WRAPPERS = frozenset({"w:smartTag", "w:customXml", "w:dir", "w:bdo", "w:sdtContent", "w:sdt"})
 """Elements that say something about their content and are no content."""
@@ -38,6 +39,7 @@ class Anchored:
 
     box: etree._Element | None = None
     text: str = ""  # of a figure: its alternative text
+    tables: tuple[Table, ...] = ()  # of a figure that is a chart: its values
 
 
 @dataclass
@@ -301,6 +303,7 @@ class InlineReader:
     def _graphic(self, element: etree._Element) -> None:
         boxes: list[Anchored] = []
         texts: list[str] = []
+        tables: list[Table] = []
         alternative, pictures = "", 0
         for name, found in _shown(element):
             if name in ("w:txbxContent",):
@@ -315,32 +318,43 @@ class InlineReader:
                 alternative = alternative or (found.get("alt") or "").strip()
             elif name == "v:textpath":  # WordArt and watermarks
                 texts.append(found.get("string") or "")
-            elif name == "c:chart":
+            elif name in ("c:chart", "cx:chart"):
                 pictures += 1
-                texts.append(self._drawn_text(attr(found, "r:id"), "chart_values_not_read"))
+                chart = self._chart(attr(found, "r:id"))
+                texts += [chart.title, *chart.texts]
+                tables += [] if chart.table is None else [chart.table]
             elif name == "dgm:relIds":
                 pictures += 1
-                texts.append(self._drawn_text(attr(found, "r:dm"), None))
+                texts.append(self._drawn_text(attr(found, "r:dm")))
         into = self._into
         place = into.after if "".join(into.parts).strip() else into.before
         place.extend(boxes)
         text = "\n".join(part for part in [alternative, *texts] if part.strip())
         if pictures or (text and not boxes):
-            place.append(Anchored(text=tidy(text)))
+            place.append(Anchored(text=tidy(text), tables=tuple(tables)))
 
-    def _drawn_text(self, identifier: str | None, warning: str | None) -> str:
-        """Texts of a chart or a SmartArt, paragraph by paragraph, from the part that holds them."""
+    def _drawn(self, identifier: str | None) -> etree._Element | None:
+        """The part that holds a chart or a SmartArt; null for one that is missing, damaged or outside."""
         relationship = self.package.relationships(self.part).get(identifier or "")
         if relationship is None or relationship.external:
-            return ""
-        if warning is not None:
-            self.package.warn(warning)
+            return None
         try:
-            root = self.package.optional_xml(relationship.target)
+            return self.package.optional_xml(relationship.target)
         except DocumentError as error:
             if error.problem == "encrypted":
-                return ""
+                return None
             raise
+
+    def _chart(self, identifier: str | None) -> Chart:
+        root = self._drawn(identifier)
+        chart = Chart() if root is None else read_chart(root)
+        if chart.table is None:
+            self.package.warn("chart_values_not_read")
+        return chart
+
+    def _drawn_text(self, identifier: str | None) -> str:
+        """Texts of a SmartArt, paragraph by paragraph."""
+        root = self._drawn(identifier)
         if root is None:
             return ""
         paragraphs = (

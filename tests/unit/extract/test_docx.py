@@ -8,7 +8,7 @@ import pytest
 
 from streams.extract.outcome import Draft
 from streams.records import Block, BlockKind, Dropped, Link
-from tests.unit.extract.docx_files import STYLES, make, paragraph, read, run, story, table
+from tests.unit.extract.docx_files import STYLES, cell, make, paragraph, read, run, story, table
 from tests.unit.extract.docx_files import row as table_row
 
 COMMENT_END = '<w:r><w:commentReference w:id="7"/></w:r>'
@@ -375,6 +375,23 @@ def test_an_unreadable_chunk_is_said_and_embedded_files_are_members_elsewhere(tm
     draft = read(path)
     assert draft.warnings == ["altchunk_not_read"]
     assert draft.dropped == []
+
+
+def test_a_chart_is_a_figure_and_a_table_of_its_values(tmp_path: Path) -> None:
+    space = 'xmlns:c="http://schemas.openxmlformats.org/drawingml/2006/chart"'
+    drawing = f'<w:r><w:drawing><c:chart {space} r:id="c"/></w:drawing></w:r>'
+    points = "<c:numCache><c:formatCode>0.0</c:formatCode><c:pt idx='0'><c:v>4</c:v></c:pt></c:numCache>"
+    series = f"<c:ser><c:tx><c:v>Crew</c:v></c:tx><c:val><c:numRef>{points}</c:numRef></c:val></c:ser>"
+    area = f"<c:plotArea><c:barChart>{series}</c:barChart></c:plotArea>"
+    chart = f"<c:chartSpace {space}><c:chart>{area}</c:chart></c:chartSpace>"
+    body = paragraph(drawing) + table(table_row(cell(paragraph(drawing)), "x"))
+    parts: dict[str, str | bytes] = {"word/charts/c.xml": chart}
+    draft = read(make(tmp_path / "a", body, parts=parts, related={"c": ("chart", "charts/c.xml")}))
+    kinds = [BlockKind.FIGURE, BlockKind.TABLE, BlockKind.TABLE, BlockKind.FIGURE, BlockKind.TABLE]
+    assert [block.kind for block in draft.blocks] == kinds
+    assert [[c.text for c in draft.tables[at].cells] for at in (0, 2)] == [["", "Crew", "4.0"]] * 2
+    assert draft.refs == {1: 0, 3: 2, 4: 2}
+    assert draft.warnings == []
 
 
 def test_core_properties(tmp_path: Path) -> None:
