@@ -15,7 +15,7 @@ import pymupdf
 from streams.errors import DocumentError
 from streams.extract.tools import mupdf_layout, mupdf_trees
 from streams.extract.tools.mupdf_faults import FAULTS
-from streams.extract.tools.mupdf_marks import Marks, read_marks
+from streams.extract.tools.mupdf_marks import Marks, take_marks
 
 VERSION: str = str(pymupdf.VersionBind)
 
@@ -206,6 +206,8 @@ class Pdf:
             raise PageError(f"page {number}: {str(error).strip() or type(error).__name__}") from error
 
     def _read(self, number: int) -> PageRead:
+        stored = self._stored(number)
+        marks = take_marks(stored, _shown_place(stored), self._page_number)
         page = self._document.load_page(number - 1)
         rotation = int(page.rotation) % 360
         place = _Placement(page.rotation_matrix if rotation else None)
@@ -235,7 +237,7 @@ class Pdf:
             images=[box for size, box in painted if size > 0],
             shades=[box for size, box in painted if size == 0],
             clipped=max(0, clipped),
-            marks=read_marks(page, _shown_place(page), self._page_number),
+            marks=marks,
         )
 
     def words(self, number: int) -> list[Word]:
@@ -268,7 +270,7 @@ class Pdf:
     def shown_place(self, number: int) -> Callable[[Box], Box]:
         """From user space to page `number` as displayed."""
         try:
-            return _shown_place(self._page(number))
+            return _shown_place(self._stored(number))
         except FAULTS as error:
             raise PageError(f"page {number}: {error}") from error
 
@@ -290,6 +292,11 @@ class Pdf:
             if flags.isdigit() and int(flags) & 4 and not _SYMBOLS.search(name):
                 found.add(str(name).partition("+")[2] or str(name))
         return frozenset(found)
+
+    def _stored(self, number: int) -> Any:
+        """The object of a page."""
+        mupdf = pymupdf.mupdf
+        return mupdf.pdf_lookup_page_obj(mupdf.pdf_document_from_fz_document(self._document.this), number - 1)
 
     def _page(self, number: int) -> Any:
         return self._words[1] if self._words and self._words[0] == number else self._document.load_page(number - 1)
@@ -399,11 +406,11 @@ def _length(textpage: Any) -> int:
     return len(textpage.extractTEXT().replace("\n", ""))
 
 
-def _shown_place(page: Any) -> Callable[[Box], Box]:
-    """From user space (ISO 32000-1, 8.3.2.3) to the page as displayed."""
+def _shown_place(stored: Any) -> Callable[[Box], Box]:
+    """From user space (ISO 32000-1, 8.3.2.3) to the page as displayed, of the object of a page."""
     mupdf = pymupdf.mupdf
     matrix = mupdf.FzMatrix()
-    mupdf.pdf_page_transform(mupdf.pdf_page_from_fz_page(page.this), mupdf.FzRect(mupdf.FzRect.Fixed_UNIT), matrix)
+    mupdf.pdf_page_obj_transform(stored, mupdf.FzRect(mupdf.FzRect.Fixed_UNIT), matrix)
 
     def place(box: Box) -> Box:
         shown = mupdf.fz_transform_rect(mupdf.FzRect(*box), matrix)

@@ -18,7 +18,6 @@ MOST = 10_000
 
 _HIDDEN = 1 << 1 | 1 << 5  # annotation flags Hidden and NoView, ISO 32000-1, table 165
 _PUSH_BUTTON, _PASSWORD = 1 << 16, 1 << 13  # field flags, tables 226 and 228
-_UNSAID = frozenset({"Popup", "Link", "Widget"})  # kinds of annotations that say nothing of their own
 _MOST_PARENTS = 20  # a field's parents may be a circle
 
 
@@ -57,11 +56,13 @@ class Marks(msgspec.Struct, kw_only=True):
     more: int = 0  # annotations beyond MOST
 
 
-def read_marks(page: Any, box: Callable[[Box], Box], page_number: Callable[[int], int | None]) -> Marks:
-    """The marks of a page.
+def take_marks(page: Any, box: Callable[[Box], Box], page_number: Callable[[int], int | None]) -> Marks:
+    """The marks of a page, which loses those whose text is taken: MuPDF draws them, and would tell it once more.
+
+    What is drawn and says nothing itself, such as a stamp, stays. Nothing is changed in the file.
 
     Args:
-        page: a pymupdf.Page.
+        page: the object of the page (mupdf.PdfObj).
         box: gives the place of a box of user space (ISO 32000-1, 8.3.2.3) on the displayed page.
         page_number: number of the page whose object has this number, from 1.
 
@@ -69,33 +70,52 @@ def read_marks(page: Any, box: Callable[[Box], Box], page_number: Callable[[int]
         What pymupdf raises.
     """
     marks = Marks()
-    annotations = mupdf.pdf_dict_gets(mupdf.pdf_page_from_fz_page(page.this).obj(), "Annots")
+    annotations = mupdf.pdf_dict_gets(page, "Annots")
     count = int(mupdf.pdf_array_len(annotations))
+    if not count:
+        return marks
     marks.more = max(0, count - MOST)
+    left = []
     for index in range(min(count, MOST)):
         annotation = mupdf.pdf_array_get(annotations, index)
         if not mupdf.pdf_is_dict(annotation):
             continue
-        kind = _name(annotation, "Subtype")
-        hidden = bool(_integer(annotation, "F") & _HIDDEN)
-        if kind == "FileAttachment":
-            marks.attachments += 1
-        if kind == "Link":
-            target = _target(annotation, page_number)
-            if target:
-                marks.links.append(LinkArea(target, box(_rectangle(annotation))))
-        elif kind == "Widget":
-            field = _field(annotation)
-            if field is not None and hidden:
-                marks.hidden += 1
-            elif field is not None:
-                marks.fields.append(Field(*field, box(_rectangle(annotation))))
-        elif kind not in _UNSAID and (text := _text(annotation, "Contents")):
-            if hidden:
-                marks.hidden += 1
-            else:
-                marks.notes.append(Note(kind, text, _text(annotation, "T"), box(_rectangle(annotation))))
+        if not _is_taken(annotation, marks, box, page_number):
+            left.append(annotation)
+    kept = mupdf.pdf_new_array(mupdf.pdf_get_bound_document(page), max(1, len(left)))
+    for annotation in left:
+        mupdf.pdf_array_push(kept, annotation)
+    mupdf.pdf_dict_puts(page, "Annots", kept)
     return marks
+
+
+def _is_taken(
+    annotation: Any, marks: Marks, box: Callable[[Box], Box], page_number: Callable[[int], int | None]
+) -> bool:
+    """Add what an annotation says to the marks; whether it said all that is drawn of it."""
+    kind = _name(annotation, "Subtype")
+    hidden = bool(_integer(annotation, "F") & _HIDDEN)
+    if kind == "FileAttachment":
+        marks.attachments += 1
+    if kind == "Link":
+        target = _target(annotation, page_number)
+        if target:
+            marks.links.append(LinkArea(target, box(_rectangle(annotation))))
+        return True
+    if kind == "Widget":
+        field = _field(annotation)
+        if field is None:
+            return False
+        if not hidden:
+            marks.fields.append(Field(*field, box(_rectangle(annotation))))
+    else:
+        text = "" if kind == "Popup" else _text(annotation, "Contents")
+        if not text:
+            return kind == "Popup"
+        if not hidden:
+            marks.notes.append(Note(kind, text, _text(annotation, "T"), box(_rectangle(annotation))))
+    marks.hidden += hidden
+    return True
 
 
 # --- fields: ISO 32000-1, 12.7 ---------------------------------------------------------------------------------------
