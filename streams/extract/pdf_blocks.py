@@ -242,7 +242,7 @@ def join_over_breaks(items: list[Item], style: Style, keep_hyphen: Callable[[str
 
 def _goes_on(item: Item, kept: list[Item], style: Style) -> Item | None:
     """The item that `item` is the rest of."""
-    if item.kind is not BlockKind.PARAGRAPH or not item.text[:1].islower() or item.frame != 0:
+    if item.kind is not BlockKind.PARAGRAPH or not _may_go_on(item.text) or item.frame != 0:
         return None
     for before in reversed(kept[-_FURTHEST:]):
         if item.page - before.page > 1:
@@ -256,6 +256,12 @@ def _goes_on(item: Item, kept: list[Item], style: Style) -> Item | None:
         ends_open = (before.open_ended or is_right_to_left(before.text)) and not before.text.endswith(_SENTENCE_END)
         return before if other_place and same_type and ends_open else None
     return None
+
+
+def _may_go_on(text: str) -> bool:
+    """Whether a text may be the rest of another one: by a small letter, or one of a script without capitals."""
+    first = text[:1]
+    return first.islower() or (first.isalpha() and first.lower() == first.upper())
 
 
 def set_levels(items: Sequence[Item], outline: Outline) -> None:
@@ -316,7 +322,8 @@ def find_title(items: list[Item], style: Style) -> None:
         return
     largest = max(first, key=lambda item: item.size)
     rivals = [item for item in headings if item is not largest and item.size >= largest.size - 0.4]
-    if not rivals and largest.size >= 1.2 * style.size:
+    section = re.match(r"\d{1,2}(?:\.\d+)*\.?\s+\S", largest.text) is not None
+    if not rivals and not section and largest.size >= 1.2 * style.size:
         largest.kind = BlockKind.TITLE
         _demote_below_title(items, largest)
 

@@ -41,7 +41,7 @@ def regions(lines: list[Line], depth: int = 0) -> list[list[Line]]:
             band = []
             crossing.append(line)
         else:
-            if crossing and not _shares_row(line, crossing):
+            if crossing and not _shares_row(line, crossing) and not _ends_block(line, crossing[-1], lines):
                 found += regions(crossing, depth + 1)
                 crossing = []
             (crossing if crossing else band).append(line)
@@ -52,6 +52,18 @@ def regions(lines: list[Line], depth: int = 0) -> list[list[Line]]:
 
 def _shares_row(line: Line, others: list[Line]) -> bool:
     return any(abs(line.base - other.base) < 0.3 * min(line.size, other.size) for other in others[-4:])
+
+
+def _ends_block(line: Line, before: Line, lines: list[Line]) -> bool:
+    """Whether a line is the short last one of a full-width block: close below it, like it, and alone on its row."""
+    size = before.size
+    return (
+        abs(line.u0 - before.u0) < 1
+        and abs(line.size - size) < 0.05 * size
+        and line.bold == before.bold
+        and line.v0 - before.v1 < 0.3 * size
+        and not any(other is not line and abs(other.base - line.base) < 0.5 * size for other in lines)
+    )
 
 
 def _sides(band: list[Line], gutter: float, depth: int) -> list[list[Line]]:

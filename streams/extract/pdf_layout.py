@@ -157,8 +157,16 @@ def _row(lines: list[Line]) -> Row:
         raised="".join(line.raised for line in lines),
         starts_bold=lines[0].bold,
         solid=main.solid,
-        tabular=len(lines) >= 3 and all(abs(b.u0 - a.u1) > main.size for a, b in pairwise(lines)),
+        tabular=_is_tabular(lines, main.size),
     )
+
+
+def _is_tabular(lines: list[Line], size: float) -> bool:
+    """Whether pieces stand apart as cells do, and not as the words of a line that was stretched to the margin."""
+    gaps = [max(b.u0 - a.u1, a.u0 - b.u1) for a, b in pairwise(lines)]
+    if len(gaps) < 2 or min(gaps) <= size:
+        return False
+    return max(gaps) > 2.5 * size or max(gaps) - min(gaps) > 0.2 * size
 
 
 # --- paragraphs ------------------------------------------------------------------------------------------------------

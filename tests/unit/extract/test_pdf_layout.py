@@ -135,6 +135,22 @@ def test_what_stands_on_the_row_of_a_page_number_is_furniture(tmp_path: Path) ->
     assert texts(draft, BlockKind.PAGE_NUMBER) == ["2", "3"]
 
 
+def test_the_short_last_line_of_a_full_width_block_stays_with_it(tmp_path: Path) -> None:
+    maker = Maker().new_page()
+    wide = "a caption that runs over the whole width of the page and goes on and on, to its very edge"
+    maker.lines(50, 80, [f"Figure 3: {wide}", wide, "and ends early."], 10, 1.2)
+    maker.lines(50, 140, LEFT, 10, 1.2).lines(310, 140, RIGHT, 10, 1.2)
+    (caption,) = texts(run(tmp_path, maker), BlockKind.CAPTION)
+    assert caption.endswith("and ends early.")
+
+
+def test_a_numbered_heading_is_no_title(tmp_path: Path) -> None:
+    maker = Maker().new_page().text(72, 100, "1  Overview", 18, "hebo")
+    draft = run(tmp_path, maker.lines(72, 140, ["Body text in its usual size, and more of it in this line."] * 4))
+    assert texts(draft, BlockKind.HEADING) == ["1 Overview"]
+    assert draft.title is None
+
+
 def test_a_large_initial_is_the_first_letter_of_its_paragraph(tmp_path: Path) -> None:
     maker = Maker().new_page()
     maker.text(72, 124, "O", 33)
