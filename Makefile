@@ -32,7 +32,7 @@ system:
 	if [ -n "$(FOR_TESTS)" ]; then \
 	  command -v chromium >/dev/null || extra="$$extra chromium"; \
 	  command -v promtool >/dev/null || extra="$$extra prometheus"; \
-	  command -v soffice >/dev/null || extra="$$extra libreoffice-writer-nogui libreoffice-impress-nogui"; \
+	  command -v soffice >/dev/null || extra="$$extra libreoffice-writer-nogui libreoffice-impress-nogui libreoffice-calc-nogui"; \
 	fi; \
 	[ -z "$$missing$$extra" ] && exit 0; \
 	if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then sudo=""; \
