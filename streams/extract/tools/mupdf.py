@@ -25,6 +25,7 @@ Box = tuple[float, float, float, float]  # x0, y0, x1, y1 in points, origin top 
 _TEXT = pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_COLLECT_VECTORS
 _SHOWN = pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_CLIP | pymupdf.TEXT_PRESERVE_IMAGES
 _MORE_THAN_TEXT = re.compile(rb"(?<![^\s\])>}])(?:W\*?|Do|BI|sh)(?![^\s/\[(<%])")  # operators of ISO 32000-1, annex A
+_MOST_CHARACTERS = 500_000  # of one page: records of 3 million took 2.6 GB
 _LONG_CONTENT = 4 * 1024 * 1024
 _EOF_WINDOW = 2048  # Acrobat looks for %%EOF in the last 1,024 bytes (ISO 32000-1, implementation note 18); be generous
 _ITALIC, _MONO, _BOLD = 1 << 1, 1 << 3, 1 << 4
@@ -212,7 +213,10 @@ class Pdf:
         rotation = int(page.rotation) % 360
         place = _Placement(page.rotation_matrix if rotation else None)
         everywhere = pymupdf.INFINITE_RECT()
-        blocks = page.get_textpage(clip=everywhere, flags=_TEXT).extractDICT()["blocks"]
+        textpage = page.get_textpage(clip=everywhere, flags=_TEXT)
+        if len(textpage.extractTEXT()) > _MOST_CHARACTERS:
+            raise ValueError(f"more than {_MOST_CHARACTERS} characters")
+        blocks = textpage.extractDICT()["blocks"]
         lines = list(_lines(blocks, place))
         painted: list[tuple[int, Box]] = []
         clipped = 0
