@@ -37,7 +37,7 @@ WELSH = (
     "ar ddeg o'r mis, a chanwyd y corn am ddeugain awr yn y gaeaf oer.",
 )
 PARTS = tuple(
-    f"HX-{n * 37 % 900:03} M{n % 9 + 3}x{n * 5 % 60 + 8} DIN{900 + n} A2-70 ZNPL {n * 13 % 99} PCS" for n in range(30)
+    f"HX-{n * 37 % 900:03} M{n % 9 + 3}x{n * 5 % 60 + 8} DIN{900 + n} A2-70 ZNPL {n * 13 % 99} PCS" for n in range(7)
 )
 NAMES = tuple(
     f"{a} {b}" for a in ("Zbyszko", "Oluwaseun", "Eithne") for b in ("Wrzesz", "Adebayor", "Uí Bhriain", "Kjaersgård")
