@@ -68,11 +68,11 @@ def with_links(blocks: list[Block], links: Sequence[Sequence[PlacedLink]]) -> tu
         for link in here:
             candidates = on_page.get(number, [])
             before = on_page.get(number - 1, [])[-1:]  # a paragraph that goes on over the break
-            index = _owner(link, blocks, candidates, before, keys)
-            if index is None:
+            owner = _owner(link, blocks, candidates, before, keys)
+            if owner is None:
                 lost += 1
             else:
-                _add(found.setdefault(index, []), link, _key(blocks, index, keys))
+                _add(found.setdefault(owner, []), link, _key(blocks, owner, keys))
     return [
         msgspec.structs.replace(block, links=[*block.links, *found[index]]) if index in found else block
         for index, block in enumerate(blocks)
