@@ -144,6 +144,11 @@ def members_key(content_hash: str, name: str) -> str:
     return _checked(f"members/{content_hash}/{name}")
 
 
+def page_key(content_hash: str, number: int, drawing: int) -> str:
+    """The key of a page's image, of one way to draw it. Raises BlobKeyInvalid."""
+    return _checked(f"pages/{content_hash}/{number}-{drawing}")
+
+
 def _checked(key: str) -> str:
     parse_key(key)
     return key

@@ -51,6 +51,7 @@ class Commands(click.Group):
         "erase": "deletes",
         "replay": "replay",
         "quarantine": "quarantine",
+        "web": "web",
         "broker": "log",
         "topics": "log",
         "schemas": "log",

@@ -7,7 +7,7 @@ document with two codes is in two groups.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -159,6 +159,44 @@ def all_held(connection: sa.Connection, wanted: HeldFilter) -> Iterator[Held]:
     while page := held_rows(connection, wanted, _PAGE, after):
         yield from page
         after = page[-1].held_since, page[-1].source_id
+
+
+class Around(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a document stands among those that are held."""
+
+    number: int  # from 1
+    total: int
+    before: str | None  # source_id
+    after: str | None
+
+
+def held_around(
+    connection: sa.Connection, wanted: HeldFilter, place: tuple[datetime, str], passing: Collection[str] = ()
+) -> Around:
+    """The neighbours of a place in the queue; after the last one comes the first one.
+
+    Args:
+        place: (held_since, source_id); it may be held no more.
+        passing: source_ids that are no neighbours.
+    """
+    column = t.quarantine.c
+    since, source_id = place
+    earlier = sa.or_(column.held_since < since, sa.and_(column.held_since == since, column.source_id < source_id))
+    query = sa.select(column.source_id).where(*_conditions(wanted), column.source_id != source_id)
+    order = (column.held_since, column.source_id)
+
+    def first(found: sa.Select[Any]) -> str | None:
+        ids = connection.execute(found).scalars()
+        return next((each for each in ids if each not in passing), None)
+
+    counted = sa.select(sa.func.count(), sa.func.count().filter(earlier)).where(*_conditions(wanted))
+    total, number = connection.execute(counted.select_from(t.quarantine)).one()
+    return Around(
+        number=number + 1,
+        total=total,
+        before=first(query.where(earlier).order_by(*(each.desc() for each in order))),
+        after=first(query.where(~earlier).order_by(*order)) or first(query.where(earlier).order_by(*order)),
+    )
 
 
 def count_held(connection: sa.Connection, wanted: HeldFilter) -> int:

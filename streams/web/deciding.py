@@ -1,0 +1,172 @@
+"""Decisions of the pages: published, and followed until the ledger has carried them out, or said why not."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from typing import Any
+
+import msgspec
+
+from streams.errors import CanonryError
+from streams.log import broker as local_broker
+from streams.ops import quarantine
+from streams.ops.dead_letters import watch_dead_letters
+from streams.ops.quarantine import Plan, Planned
+from streams.ops.quarantine_wait import STAGES_OF, Ended, is_over, look
+from streams.settings import Settings
+from streams.web.standing import Standing
+
+log = logging.getLogger(__name__)
+
+AT_ONCE = 20
+"""More decisions than this are published while the page goes on."""
+
+LOOK_AT = 500
+"""Decisions of one batch that are looked after at a time."""
+
+REMEMBERED_S = 3600.0
+PATIENCE_S = 3.0
+"""After so long without an answer it is said who is not at work."""
+
+
+class Made(msgspec.Struct, kw_only=True):
+    """One batch on its way."""
+
+    plan: Plan
+    kind: str
+    at: float
+    open: dict[str, Planned]
+    published: int = 0
+    error: str | None = None
+    ended: list[Ended] = []  # the first ones
+    refused: int = 0
+    carried_out: bool = False
+
+
+class Deciding:
+    """Publishes plans, and knows what became of those of the last hour."""
+
+    def __init__(self, settings: Settings, standing: Standing) -> None:
+        self._settings = settings
+        self._standing = standing
+        self._made: dict[str, Made] = {}
+        self._refusals: dict[str, str] = {}
+        self._letters: asyncio.Task[None] | None = None
+        self._publishing: set[asyncio.Task[None]] = set()
+
+    async def decide(self, plan: Plan) -> str:
+        """Publishes: the batch by which it is followed.
+
+        Raises:
+            BrokerUnavailable: not all are confirmed; deciding again does no harm.
+        """
+        first = plan.decisions[0].decision
+        broker = await asyncio.to_thread(local_broker.address, self._settings)
+        await self._listen(broker)
+        waiting = {planned.decision.source_id: planned for planned in plan.decisions}
+        for source_id in waiting:
+            self._refusals.pop(source_id, None)
+        now = time.monotonic()
+        self._made = {name: made for name, made in self._made.items() if now - made.at < REMEMBERED_S}
+        made = Made(plan=plan, kind=first.kind.value, at=now, open=waiting)
+        if len(plan.decisions) <= AT_ONCE:
+            await self._publish(made, broker)
+        else:
+            task = asyncio.create_task(self._publish_all(made, broker))
+            self._publishing.add(task)
+            task.add_done_callback(self._publishing.discard)
+        self._made[plan.batch] = made
+        return plan.batch
+
+    async def _publish(self, made: Made, broker: str) -> None:
+        for start in range(0, len(made.plan.decisions), LOOK_AT):
+            part = made.plan.decisions[start : start + LOOK_AT]
+            made.published += await quarantine.publish(self._settings, broker, part)
+
+    async def _publish_all(self, made: Made, broker: str) -> None:
+        try:
+            await self._publish(made, broker)
+        except CanonryError as error:
+            made.error = f"Only {made.published} of {len(made.plan.decisions)} were published: {error} Decide again."
+            made.open = {}
+
+    async def _listen(self, broker: str) -> None:
+        """Hears of refusals from now on."""
+        if self._letters is not None and not self._letters.done():
+            return
+        ready = asyncio.Event()
+        self._letters = asyncio.create_task(
+            watch_dead_letters(self._settings, broker, self._refusals.__setitem__, ready.set)
+        )
+        waiting = asyncio.create_task(ready.wait())
+        try:
+            await asyncio.wait({self._letters, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            waiting.cancel()
+        if self._letters.done():
+            self._letters.result()
+
+    def under_way(self) -> set[str]:
+        """source_ids of which a decision was made here that nobody has answered yet."""
+        return {source_id for made in self._made.values() for source_id in made.open}
+
+    async def state(self, batch: str) -> dict[str, Any] | None:
+        """What became of a batch, for a page that asks again and again; None: it was not made here, or long ago."""
+        made = self._made.get(batch)
+        if made is None:
+            return None
+        some = list(made.open.values())[:LOOK_AT]
+        ended = await asyncio.to_thread(look, self._settings, some, self._refusals)
+        made.carried_out |= bool(ended) and all(each.carried_out for each in ended)
+        for each in ended:
+            if is_over(each) and made.open.pop(each.source_id, None) is not None:
+                made.refused += each.refused is not None
+                made.ended = [*made.ended, each][:AT_ONCE]
+        return {"over": not made.open, "text": self._text(made), "failed": bool(made.error or made.refused),
+                "note": await self._note(made)}  # fmt: skip
+
+    async def _note(self, made: Made) -> str:
+        if not made.open or time.monotonic() - made.at < PATIENCE_S:
+            return ""
+        work = [stage for kind, stages in STAGES_OF.items() if kind.value == made.kind for stage in stages]
+        return await self._standing.idle("ledger", "catalog", *work)
+
+    def _text(self, made: Made) -> str:
+        total = len(made.plan.decisions)
+        if made.error:
+            return made.error
+        if total > 1:
+            done = total - len(made.open)
+            refused = f", {made.refused} refused: {_first_refusal(made)}" if made.refused else ""
+            return f"{_DOING[made.kind]} {total} documents: {made.published} published, {done} answered{refused}."
+        path = made.plan.decisions[0].path
+        if made.open:
+            doing = "the work is under way" if made.carried_out else "waiting for the ledger"
+            return f"{_DOING[made.kind]} {path}: {doing}…"
+        (end,) = made.ended
+        if end.refused:
+            return f"{path} was not changed: {end.refused}"
+        now = f"{end.outcome or 'gone'}{': ' + ', '.join(end.problems) if end.outcome == 'quarantined' else ''}"
+        return f"{path} is {now.replace('quarantined', 'held')}."
+
+    async def stop(self) -> None:
+        """What was begun to be published is published."""
+        await asyncio.gather(*self._publishing)
+        if self._letters is not None:
+            self._letters.cancel()
+            await asyncio.gather(self._letters, return_exceptions=True)
+
+
+_DOING = {
+    "accept": "Accepting",
+    "skip": "Skipping",
+    "re_extract": "Extracting again",
+    "recognize": "Recognising",
+    "undo": "Taking back",
+}
+
+
+def _first_refusal(made: Made) -> str:
+    return next((each.refused for each in made.ended if each.refused), "see dead-letter")

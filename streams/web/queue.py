@@ -1,0 +1,224 @@
+"""The queue: what is held, one by one and in groups, decisions about many at once, and what was decided lately."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
+from aiohttp import web
+
+from streams.consumers.catalog import Catalog
+from streams.errors import NotFound, UsageError
+from streams.ops import quarantine
+from streams.ops.quarantine import VERDICTS, Choice, DecidedFilter
+from streams.records import DecisionKind
+from streams.web.filters import AGES, NOBODY, Wanted
+from streams.web.guard import VISITOR
+from streams.web.site import SITE, Site
+
+ON_A_PAGE = 50
+EXAMPLES = 12
+LATELY = timedelta(days=2)
+MOST_LATELY = 100
+KNOWN_S = 15.0
+"""How long the choices of the filters are believed."""
+
+OWN = ""
+"""Names the format's own extractor in a form."""
+
+
+class Offer(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that can be decided, for the form."""
+
+    kind: str
+    key: str
+    label: str
+    reason: str  # to begin with
+    unfit: str | None = None  # why it can't be
+
+
+OFFERS = (
+    Offer(kind="accept", key="a", label="Accept as it is", reason="read it, it is fine"),
+    Offer(kind="re_extract", key="e", label="Extract again", reason="another extractor may read it"),
+    Offer(kind="recognize", key="r", label="Send to recognition", reason="its pages have to be looked at"),
+    Offer(kind="skip", key="s", label="Skip", reason="not needed"),
+)
+
+
+def chosen(request: web.Request, form: Any) -> Choice:
+    """What a form decides. Raises UsageError."""
+    kind = next((offer for offer in OFFERS if offer.kind == form.get("kind")), None)
+    if kind is None:
+        raise UsageError("Choose what to do with it: accept, extract again, recognise or skip.")
+    tool = str(form.get("extractor", OWN)) if kind.kind == "re_extract" else OWN
+    choice = Choice(
+        kind=DecisionKind(kind.kind),
+        actor=request[VISITOR].name,
+        reason=str(form.get("reason", "")).strip()[:500] or kind.reason,
+        tool=tool or None,
+    )
+    quarantine.required_tool(choice)
+    return choice
+
+
+async def queue(request: web.Request) -> web.Response:
+    """One by one, those held longest first."""
+    site, wanted = request.app[SITE], Wanted.of(request.query)
+    after = _place(request.query.get("after", ""))
+
+    def look(catalog: Catalog) -> dict[str, Any]:
+        meant = wanted.held()
+        rows = quarantine.listed(catalog, meant, ON_A_PAGE + 1, after)
+        return {"total": quarantine.count(catalog, meant), "rows": rows[:ON_A_PAGE],
+                "more": _after(rows[ON_A_PAGE - 1]) if len(rows) > ON_A_PAGE else "",
+                "choices": _choices(site, catalog)}  # fmt: skip
+
+    found = await site.ask(look)
+    return site.page(request, "queue.html", wanted=wanted, ages=list(AGES), nobody=NOBODY, now=datetime.now(UTC),
+                     under_way=site.deciding.under_way(), done=await told(request), after=after, **found)  # fmt: skip
+
+
+def _choices(site: Site, catalog: Catalog) -> dict[str, list[str]]:
+    """What the filters may be set to."""
+    looked_at, found = site.choices
+    if time.monotonic() - looked_at > KNOWN_S:
+        rows = quarantine.groups(catalog, quarantine.HeldFilter())
+        found = {
+            "code": sorted({row.group.code for row in rows}),
+            "format": sorted({row.group.media_type for row in rows if row.group.media_type}),
+            "tool": sorted({row.group.tool for row in rows if row.group.tool}),
+            "source": sorted(
+                {share.name for share in quarantine.statistics(catalog, "source", 1).shares if share.name}
+            ),
+        }
+        site.choices = time.monotonic(), found
+    return found
+
+
+async def groups(request: web.Request) -> web.Response:
+    """By code, extractor, version and format: what may be one fault."""
+    site, wanted = request.app[SITE], Wanted.of(request.query)
+    rows = await site.ask(lambda catalog: quarantine.groups(catalog, wanted.held()))
+    return site.page(request, "groups.html", wanted=wanted, rows=rows[:500], more=len(rows) - 500,
+                     done=await told(request), now=datetime.now(UTC))  # fmt: skip
+
+
+async def plan(request: web.Request) -> web.Response:
+    """What would be decided of all that fit: first the choice, then its list."""
+    site, wanted = request.app[SITE], Wanted.of(request.query)
+    before = _moment(request.query.get("before")) or datetime.now(UTC)
+    choice = chosen(request, request.query) if "kind" in request.query else None
+
+    def look(catalog: Catalog) -> dict[str, Any]:
+        meant = wanted.held(before=before)
+        total = quarantine.count(catalog, meant)
+        if choice is None:
+            return {"total": total, "plan": None, "rows": quarantine.listed(catalog, meant, EXAMPLES)}
+        rows = list(quarantine.held(catalog, meant))
+        found = quarantine.plan_decisions(site.settings, catalog, choice, rows)
+        return {"total": total, "plan": found, "rows": rows[:EXAMPLES]}
+
+    found = await site.ask(look)
+    media_type = wanted.format or getattr(wanted.group_meant(), "media_type", None)
+    tools = quarantine.tools_for(site.settings, media_type) if media_type else []
+    refused: dict[str, list[str]] = {}
+    for path, why in (found["plan"].refused if found["plan"] else {}).items():
+        refused.setdefault(why, []).append(path)
+    return site.page(request, "plan.html", wanted=wanted, choice=choice, before=before.isoformat(), offers=OFFERS,
+                     tools=tools, refused=refused, examples=EXAMPLES, **found)  # fmt: skip
+
+
+async def decide_all(request: web.Request) -> web.Response:
+    """Decides all that fit and were held when they were looked at."""
+    site, wanted, form = request.app[SITE], Wanted.of(request.query), await request.post()
+    before = _moment(str(form.get("before")))
+    if before is None:
+        raise UsageError("It is not said what was looked at.", remedy="Go back, and look again.")
+    choice, meant = chosen(request, form), wanted.held(before=before)
+    made = await site.ask(
+        lambda catalog: quarantine.plan_decisions(site.settings, catalog, choice, list(quarantine.held(catalog, meant)))
+    )
+    if not made.decisions:
+        raise UsageError("Nothing that is held fits any more, or all of it is decided so already.")
+    batch = await site.deciding.decide(made)
+    raise web.HTTPSeeOther(msgspec.structs.replace(wanted, group="").address("/groups", done=batch))
+
+
+async def decided(request: web.Request) -> web.Response:
+    """What was decided in the last two days, by batch, the newest first."""
+    site = request.app[SITE]
+
+    def look(catalog: Catalog) -> list[dict[str, Any]]:
+        rows = quarantine.decided_rows(catalog, DecidedFilter(since=datetime.now(UTC) - LATELY))
+        stands = {}  # of each document, the batch of the verdict that counts
+        batches: dict[str, dict[str, Any]] = {}
+        for row in rows:
+            batch = batches.setdefault(row.batch, {"row": row, "ids": [], "open": 0})
+            batch["ids"].append(row.source_id)
+            batch["open"] += row.kind not in ("accept", "skip", "undo") and row.answered_at is None
+            if row.kind in ("accept", "skip", "undo"):
+                stands[row.source_id] = row.batch
+        found = sorted(batches.values(), key=lambda each: each["row"].decided_at, reverse=True)[:MOST_LATELY]
+        paths = catalog.rows([source_id for each in found for source_id in each["ids"][:3]])
+        for each in found:
+            each["paths"] = [(id_, paths[id_].path) for id_ in each["ids"][:3] if id_ in paths]
+            each["undoable"] = each["row"].kind in [kind.value for kind in VERDICTS] and any(
+                stands.get(source_id) == each["row"].batch for source_id in each["ids"]
+            )
+        return found
+
+    return site.page(request, "decided.html", batches=await site.ask(look), done=await told(request))
+
+
+async def undo(request: web.Request) -> web.Response:
+    """Takes a batch back."""
+    site, form = request.app[SITE], await request.post()
+    batch = str(form.get("batch", ""))
+    reason = str(form.get("reason", "")).strip()[:500] or "decided too soon"
+    choice = Choice(kind=DecisionKind.UNDO, actor=request[VISITOR].name, reason=reason)
+    found = await site.ask(lambda catalog: quarantine.plan_undo(catalog, choice, DecidedFilter(batch=batch)))
+    if not found.decisions:
+        if (await site.deciding.state(batch) or {"over": True})["over"]:
+            raise UsageError("There is nothing to take back: only accepting and skipping that still stand can be.")
+        raise UsageError("The ledger has not carried it out yet.", remedy="Try again in a moment, on the page Decided.")
+    made = await site.deciding.decide(found)
+    if len(found.decisions) == 1 and form.get("back") == "document":
+        address = Wanted.of(request.query).address("/document", id=found.decisions[0].decision.source_id, done=made)
+        raise web.HTTPSeeOther(address)
+    raise web.HTTPSeeOther(f"/decided?done={made}")
+
+
+async def state(request: web.Request) -> web.Response:
+    """What became of a batch, for the page that waits for it."""
+    found = await request.app[SITE].deciding.state(request.match_info["batch"])
+    if found is None:
+        raise NotFound("Nothing is known of this decision here.")
+    return web.json_response(found)
+
+
+async def told(request: web.Request) -> dict[str, Any] | None:
+    """What the page says of the decision that led to it."""
+    batch = request.query.get("done", "")
+    found = await request.app[SITE].deciding.state(batch) if batch else None
+    return None if found is None else {**found, "batch": batch, "undo": request.query.get("undo") == "1"}
+
+
+def _place(text: str) -> tuple[datetime, str] | None:
+    """(held_since, source_id) of the last row of the page before."""
+    since, slash, source_id = text.partition("|")
+    moment = _moment(since)
+    return (moment, source_id) if moment is not None and slash else None
+
+
+def _after(row: quarantine.Held) -> str:
+    return f"{row.held_since.isoformat()}|{row.source_id}"
+
+
+def _moment(text: str | None) -> datetime | None:
+    try:
+        found = datetime.fromisoformat(text or "")
+    except ValueError:
+        return None
+    return found if found.tzinfo is not None else None
