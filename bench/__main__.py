@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bench import articles, encodings, formats, pdf, recognition, screen, tables
+from bench import articles, encodings, formats, pdf, peers, recognition, screen, tables
 from bench.report import Result, machine, show
 from bench.world import World
 
@@ -34,6 +34,7 @@ ON_FOLDERS = {
     "pdf": pdf.main,
     "tables": tables.main,
     "recognition": recognition.main,
+    "peers": peers.main,
     "screen": screen.main,
 }
 """Of labelled files, named after it; without a log."""
