@@ -45,6 +45,7 @@ NAMESPACES: dict[str, tuple[str, ...]] = {
     "wp": (_OFFICE + "drawingml/2006/wordprocessingDrawing", _STRICT + "drawingml/wordprocessingDrawing"),
     "a": (_OFFICE + "drawingml/2006/main", _STRICT + "drawingml/main"),
     "pic": (_OFFICE + "drawingml/2006/picture", _STRICT + "drawingml/picture"),
+    "xdr": (_OFFICE + "drawingml/2006/spreadsheetDrawing", _STRICT + "drawingml/spreadsheetDrawing"),
     "c": (_OFFICE + "drawingml/2006/chart", _STRICT + "drawingml/chart"),
     "dgm": (_OFFICE + "drawingml/2006/diagram", _STRICT + "drawingml/diagram"),
     "p": (_OFFICE + "presentationml/2006/main", _STRICT + "presentationml/main"),

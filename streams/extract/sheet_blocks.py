@@ -12,6 +12,7 @@ from streams.extract.sheet_model import (
     TEXT,
     Area,
     Budget,
+    Drawn,
     Remark,
     Row,
     Sheet,
@@ -44,7 +45,7 @@ class Blocks(BlockList):
     def add(self, sheet: Sheet) -> None:
         """One sheet: heading, tables, then its comments. A sheet without anything is left out."""
         hidden = sheet.visibility is not Visibility.VISIBLE
-        if not sheet.rows and not sheet.remarks and not sheet.charts:
+        if not (sheet.rows or sheet.remarks or sheet.charts or sheet.drawn):
             self._budget.counts["empty_sheets"] += 1
             return
         if hidden:
@@ -68,8 +69,19 @@ class Blocks(BlockList):
             self._budget.warn("hidden_rows")
             self._budget.counts["hidden_rows"] += len(unseen)
         self._hidden_columns(sheet)
+        self._drawn(sheet.drawn, hidden=hidden)
         self._remarks(sheet.remarks, places, hidden=hidden)
         self._budget.counts["charts"] += sheet.charts
+
+    def _drawn(self, drawn: list[Drawn], *, hidden: bool) -> None:
+        """What lies over the cells, after them: no row says where it belongs."""
+        for one in drawn:
+            unseen = hidden or one.hidden
+            figure = self._add(BlockKind.FIGURE if one.figure else BlockKind.PARAGRAPH, one.text, hidden=unseen)
+            if one.table is not None:
+                self._budget.spend([cell.text for cell in one.table.cells])
+                self.refs[self._add(BlockKind.TABLE, "", hidden=unseen, table=len(self.tables))] = figure
+                self.tables.append(one.table)
 
     def _hidden_columns(self, sheet: Sheet) -> None:
         """Hidden columns stay in their rows, which would mean less without them; their names are told."""

@@ -8,6 +8,7 @@ from enum import Enum
 from functools import lru_cache
 
 from streams.extract.grids import check_size
+from streams.records import Table
 
 MAX_ROWS = 1_048_576
 MAX_COLS = 16_384
@@ -66,6 +67,16 @@ class Remark:
 
 
 @dataclass(slots=True)
+class Drawn:
+    """Something that lies over the cells: a text box, a picture, a chart with its values."""
+
+    text: str
+    figure: bool
+    table: Table | None = None
+    hidden: bool = False
+
+
+@dataclass(slots=True)
 class Sheet:
     """One sheet of a workbook."""
 
@@ -79,6 +90,7 @@ class Sheet:
     headers: list[Area] = field(default_factory=list)  # areas whose rows are headers, as the file says
     links: dict[tuple[int, int], str] = field(default_factory=dict)
     charts: int = 0
+    drawn: list[Drawn] = field(default_factory=list)
 
 
 class Budget:

@@ -30,6 +30,7 @@ from streams.extract.sheet_model import (
     area_of,
     column_of,
 )
+from streams.extract.sheet_xlsx_drawings import drawn_of
 from streams.extract.sheet_xlsx_parts import (
     PartStream,
     Strings,
@@ -107,6 +108,7 @@ class XlsxWorkbook:
                 self._budget.warn("sheet_missing")
                 continue
             if relationship.kind.lower() == "chartsheet":
+                sheet.drawn = drawn_of(self.package, relationship.target)
                 sheet.charts = 1
             elif relationship.kind.lower() in ("worksheet", "dialogsheet", "xlmacrosheet"):
                 complete = self._read(relationship.target, sheet)
@@ -127,6 +129,8 @@ class XlsxWorkbook:
             self._budget.warn("sheet_damaged")
         sheet.remarks = remarks_of(self.package, part, self._main)
         sheet.headers += tables_of(self.package, part)
+        sheet.drawn = drawn_of(self.package, part)
+        sheet.charts = sum(one.table is not None for one in sheet.drawn)
         return complete
 
     def _walk(self, stream: PartStream, sheet: Sheet, part: str) -> None:
