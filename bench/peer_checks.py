@@ -1,4 +1,4 @@
-"""What survives of a feature in what a converter says: kept, partly (the words without the structure), wrong, or lost."""
+"""What survives of a feature in what a converter says: all, the words without the structure, nothing, or wrong."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Said:
-    """What a converter says of one file: `main` is its usual answer, `more` what else it knows, in the same notation."""
+    """What a converter says of one file: `main` is its usual answer, `more` what else it knows."""
 
     main: str
     more: str = ""
@@ -143,6 +143,7 @@ def labelled(words: str, *labels: str) -> Check:
     label = "|".join(labels)
     return lambda said: _graded(
         any(re.search(rf"(?i)(\[|<!--|\*)[^\]]*({label}).*{re.escape(words)}", line) for line in said.lines())
+        or re.search(rf"(?is)\[(?:{label})[^\]]*\](?:(?!\n\[).)*{re.escape(words)}", said.more)
         or re.search(rf"(?i)^#+[^\n]*({label})[^\n]*\n+[^\n#]*{re.escape(words)}", said.main, re.MULTILINE),
         words in said.all,
     )

@@ -9,71 +9,11 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from demo.formats import packed
+from bench.peer_package import CHART, OFFICE, Links, Parts, chart, package
 from streams.extract.tools import libreoffice
 from tests.unit.extract import docx_files as w
 from tests.unit.extract import pptx_files as p
 from tests.unit.extract import sheet_files as x
-
-HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
-TYPES = "application/vnd.openxmlformats-officedocument"
-OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
-PACKAGE = "http://schemas.openxmlformats.org/package/2006"
-CHART = "http://schemas.openxmlformats.org/drawingml/2006/chart"
-Parts = dict[str, tuple[str, str]]
-"""Name of a part -> its type (below TYPES, or whole) and its XML."""
-Links = dict[str, tuple[str, str]]
-"""Id -> kind and target; external if it has a colon."""
-
-
-def package(parts: Parts, links: dict[str, Links], main: str) -> bytes:
-    """A package of Open Packaging Conventions. `links`: part -> its relationships; `main` is the part to start at."""
-    overrides = "".join(
-        f'<Override PartName="/{name}" ContentType="{kind if "/" in kind else f"{TYPES}.{kind}+xml"}"/>'
-        for name, (kind, _) in parts.items()
-    )
-    members: dict[str, bytes | str] = {
-        "[Content_Types].xml": f'{HEAD}<Types xmlns="{PACKAGE}/content-types"><Default Extension="rels" '
-        f'ContentType="application/vnd.openxmlformats-package.relationships+xml"/>{overrides}</Types>',
-        "_rels/.rels": _relationships({"r1": ("officeDocument", main)}),
-    }
-    for part, found in links.items():
-        folder, _, name = part.rpartition("/")
-        members[f"{folder}/_rels/{name}.rels"] = _relationships(found)
-    members |= {name: HEAD + xml for name, (_, xml) in parts.items()}
-    return packed(members)
-
-
-def _relationships(links: Links) -> str:
-    inside = "".join(
-        f'<Relationship Id="{key}" Type="{OFFICE}/{kind}" Target="{target}"'
-        + (' TargetMode="External"/>' if ":" in target else "/>")
-        for key, (kind, target) in links.items()
-    )
-    return f'{HEAD}<Relationships xmlns="{PACKAGE}/relationships">{inside}</Relationships>'
-
-
-def chart(title: str, series: str, points: dict[str, str]) -> str:
-    """A bar chart with the values that its program stored in it."""
-
-    def cache(kind: str, values: list[str], code: str = "") -> str:
-        listed = "".join(f'<c:pt idx="{at}"><c:v>{value}</c:v></c:pt>' for at, value in enumerate(values))
-        return (
-            f"<c:{kind}Ref><c:f>S!$A$1</c:f><c:{kind}Cache>{code}<c:ptCount val='{len(values)}'/>{listed}"
-            f"</c:{kind}Cache></c:{kind}Ref>"
-        )
-
-    return (
-        f'<c:chartSpace xmlns:c="{CHART}" xmlns:a="{p.A}" xmlns:r="{OFFICE}"><c:chart><c:title><c:tx><c:rich>'
-        f"<a:bodyPr/><a:p><a:r><a:t>{title}</a:t></a:r></a:p></c:rich></c:tx></c:title><c:plotArea><c:layout/>"
-        f'<c:barChart><c:barDir val="col"/><c:grouping val="clustered"/><c:ser><c:idx val="0"/><c:order val="0"/>'
-        f"<c:tx>{cache('str', [series])}</c:tx><c:cat>{cache('str', list(points))}</c:cat>"
-        f"<c:val>{cache('num', list(points.values()), '<c:formatCode>General</c:formatCode>')}</c:val></c:ser>"
-        f'<c:axId val="1"/><c:axId val="2"/></c:barChart><c:catAx><c:axId val="1"/><c:scaling/><c:delete val="0"/>'
-        f'<c:axPos val="b"/><c:crossAx val="2"/></c:catAx><c:valAx><c:axId val="2"/><c:scaling/><c:delete val="0"/>'
-        f'<c:axPos val="l"/><c:crossAx val="1"/></c:valAx></c:plotArea></c:chart></c:chartSpace>'
-    )
-
 
 # --- text ---------------------------------------------------------------------------------------------------------
 
@@ -146,7 +86,8 @@ def docx() -> bytes:
         f'<w:footnote w:id="{at}" w:type="{kind}"><w:p><w:r><w:{kind}/></w:r></w:p></w:footnote>'
         for at, kind in ((0, "separator"), (1, "continuationSeparator"))
     )
-    note = f'<w:footnote w:id="2">{w.paragraph("<w:r><w:footnoteRef/></w:r>" + w.run(" seen in the archive"))}</w:footnote>'
+    noted = w.paragraph("<w:r><w:footnoteRef/></w:r>" + w.run(" seen in the archive"))
+    note = f'<w:footnote w:id="2">{noted}</w:footnote>'
     remark = f'<w:comment w:id="1" w:author="Ann" w:initials="A">{w.paragraph("please check this")}</w:comment>'
     stories = {"footnotes": separators + note, "comments": remark, "numbering": _NUMBERING, "styles": _STYLES}
     parts: Parts = {
@@ -184,7 +125,7 @@ def pptx(copies: int = 0) -> bytes:
     colours = "".join(
         f'<a:{name}><a:srgbClr val="{value}"/></a:{name}>'
         for name, value in zip(
-            "dk1 lt1 dk2 lt2 accent1 accent2 accent3 accent4 accent5 accent6 hlink folHlink".split(),
+            ("dk1", "lt1", "dk2", "lt2", *(f"accent{at}" for at in range(1, 7)), "hlink", "folHlink"),
             ["000000", "FFFFFF"] * 6,
             strict=True,
         )
@@ -228,7 +169,7 @@ def pptx(copies: int = 0) -> bytes:
                 "<p:blipFill/>", '<p:blipFill><a:blip r:embed="image"/></p:blipFill>'
             ),
             p.frame(grid, (30, 350, 300, 60)).replace("<a:graphicData>", f'<a:graphicData uri="{p.A[:-5]}/table">'),
-            p.frame(f'<c:chart r:id="chart"/>', (30, 430, 300, 100)).replace(
+            p.frame('<c:chart r:id="chart"/>', (30, 430, 300, 100)).replace(
                 "<a:graphicData>", f'<a:graphicData uri="{CHART}">'
             ),
         )
@@ -236,7 +177,11 @@ def pptx(copies: int = 0) -> bytes:
     back = p.shape("secret slide", title, "title") + p.shape("words of the secret slide", body, "body:1")
     notes = p.shape("words for the speaker", (30, 500, 600, 200), "body:1")
     holders = p.shape("", title, "title") + p.shape("", body, "body:1")
-    layouts = '<p:sldLayoutIdLst><p:sldLayoutId id="2147483649" r:id="layout"/></p:sldLayoutIdLst><p:txStyles/>'
+    bullets = '<a:lvl1pPr><a:buChar char="•"/></a:lvl1pPr><a:lvl2pPr><a:buChar char="–"/></a:lvl2pPr>'
+    layouts = (
+        '<p:sldLayoutIdLst><p:sldLayoutId id="2147483649" r:id="layout"/></p:sldLayoutIdLst><p:txStyles><p:titleStyle/>'
+        f"<p:bodyStyle>{bullets}</p:bodyStyle></p:txStyles>"
+    )
     remarks = (
         f'<p:cmLst {p.NAMESPACES}><p:cm authorId="0" dt="2024-05-02T10:00:00" idx="1"><p:pos x="1" y="1"/>'
         "<p:text>a remark on the slide</p:text></p:cm></p:cmLst>"

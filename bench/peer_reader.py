@@ -1,9 +1,9 @@
 """One converter of documents, kept warm: run by `bench.peers` as a script, in the environment that has the converter.
 
-It answers lines of JSON. `{"time": [path, …]}` converts the files and gives the seconds, those of CPU, the characters and
-what failed; `{"say": path}` gives its answer for one file, `main`, and what else it knows, `more`, in one notation for
-all converters: Markdown, tables with spans as HTML, and `[label] ` before a line that the converter labels (a comment, a
-page header, a hidden text). `{}` ends it with the peak of memory.
+It answers lines of JSON. `{"time": [path, …]}` converts the files and gives the seconds, those of CPU, the characters
+and what failed; `{"say": path}` gives its answer for one file, `main`, and what else it knows, `more`, in one notation
+for all converters: Markdown, tables with spans as HTML, and `[label] ` before a line that the converter labels (a
+comment, a page header, a hidden text). `{}` ends it with the peak of memory.
 """
 
 from __future__ import annotations
@@ -78,8 +78,8 @@ def _kreuzberg() -> Converter:
             elif kind not in ("table", "group", "list"):
                 lines.append(f"[{kind}] " + json.dumps(content, ensure_ascii=False, default=str))
         lines.append("[metadata] " + json.dumps(found.metadata, ensure_ascii=False, default=str))
-        for more in (found.children, found.uris, found.annotations):
-            lines.append(json.dumps(more or [], ensure_ascii=False, default=str))
+        rest = (found.children, found.uris, found.annotations)
+        lines += [json.dumps(more or [], ensure_ascii=False, default=str) for more in rest]
         page = kreuzberg.extract_file_sync(path, config=html).content
         if "colspan" in page or "rowspan" in page:
             lines.append(page)
@@ -94,6 +94,7 @@ def _markitdown() -> Converter:
 
 
 def _unstructured() -> Converter:
+    _without_model()
     partition = importlib.import_module("unstructured.partition.auto").partition
 
     def elements(path: str) -> Iterable[Any]:
@@ -118,6 +119,22 @@ def _unstructured() -> Converter:
         return "\n".join(line for line in lines if not line.startswith("[metadata]")), "\n".join(lines)
 
     return lambda path: "\n\n".join(str(element) for element in elements(path)), say
+
+
+def _without_model() -> None:
+    """Where spaCy's English model isn't installed, a tokenizer with rules for sentences takes its place.
+
+    unstructured asks it what is a sentence and what a verb; titles and paragraphs are told apart less well then.
+    """
+    spacy = importlib.import_module("spacy")
+    if spacy.util.is_package("en_core_web_sm"):
+        return
+    blank = spacy.blank("en")
+    blank.add_pipe("sentencizer")
+    tokenize = importlib.import_module("unstructured.nlp.tokenize")
+    for name in ("_load_spacy_model", "_get_nlp", "_load_model", "get_nlp"):
+        if hasattr(tokenize, name):
+            setattr(tokenize, name, lambda *_: blank)
 
 
 def _docling() -> Converter:

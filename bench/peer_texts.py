@@ -64,7 +64,8 @@ def msg() -> bytes:
     """The same letter as Outlook stores it."""
     texts: dict[int, str | bytes] = {
         0x0037: "Größe der Brücke",
-        0x1000: f"Hello Ann,\r\n\r\nwords of the answer.\r\n{PROSE}\r\n\r\n-----Original Message-----\r\nFrom: Ann Bell\r\n"
+        0x1000: f"Hello Ann,\r\n\r\nwords of the answer.\r\n{PROSE}\r\n\r\n"
+        "-----Original Message-----\r\nFrom: Ann Bell\r\n"
         "Sent: Wednesday, May 1, 2024 9:00 AM\r\nTo: Jörg Müller\r\nSubject: Bridge\r\n\r\nwords of the question\r\n",
         0x0C1A: "Jörg Müller",
         0x0C1F: "jm@example.org",
@@ -92,11 +93,13 @@ def epub() -> bytes:
     first = (
         "<h1>Upper heading</h1><p>The proven claim<a epub:type='noteref' href='#n1'>1</a> stands.</p>"
         "<aside epub:type='footnote' id='n1'><p>seen in the archive</p></aside><h2>Lower heading</h2>"
-        "<table><tr><th>Region</th><th colspan='2'>Both years</th></tr><tr><td>Northland</td><td>410</td><td>420</td></tr>"
+        "<table><tr><th>Region</th><th colspan='2'>Both years</th></tr>"
+        "<tr><td>Northland</td><td>410</td><td>420</td></tr>"
         "</table><p><img src='p.png' alt='drawing of a pump'/></p><p>words of chapter one</p>"
     )
     second = "<h1>Second chapter</h1><p>words of chapter two</p><ol start='4'><li>fourth point</li></ol>"
-    nav = "<nav epub:type='toc'><ol><li><a href='z.xhtml'>Upper heading</a></li><li><a href='a.xhtml'>Second</a></li></ol></nav>"
+    entries = "<li><a href='z.xhtml'>Upper heading</a></li><li><a href='a.xhtml'>Second</a></li>"
+    nav = f"<nav epub:type='toc'><ol>{entries}</ol></nav>"
     return epub_files.book(
         {"z.xhtml": epub_files.page(first), "a.xhtml": epub_files.page(second), "nav.xhtml": epub_files.page(nav)},
         manifest=epub_files.item("one", "z.xhtml")

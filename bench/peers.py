@@ -1,12 +1,12 @@
 """Documents per second, peak memory and what survives, format by format, beside other converters in the same run.
 
-Each converter runs in a process of its own, warm, all on one CPU; rounds go through the converters in turn, and the median
-of the rounds counts. Canonry makes its whole canon: format, extraction, the finishing step, and Markdown of it. The others
-give Markdown, or text where they have no Markdown. They live in environments of their own below `.bench-peers`, which the
-first run makes with pip.
+Each converter runs in a process of its own, warm, all on one CPU; rounds go through the converters in turn, and the
+median of the rounds counts. Canonry makes its whole canon: format, extraction, the finishing step, and Markdown of it.
+The others give Markdown, or text where they have no Markdown. They live in environments of their own below
+`.bench-peers`, which the first run makes with pip.
 
-What survives is asked of small files with known features, made by code (`bench.peer_features`). Of each converter the best
-of its outputs counts: Markdown together with what its structured answer says.
+What survives is asked of small files with known features, made by code (`bench.peer_features`). Of each converter the
+best of its outputs counts: Markdown together with what its structured answer says.
 """
 
 from __future__ import annotations
@@ -31,7 +31,25 @@ from bench.peer_checks import Said, Verdict
 from bench.peer_features import FEATURES, make_samples
 from bench.report import Result, met, show
 
-FORMATS = "docx doc odt rtf pptx ppt odp xlsx xls ods csv pdf html epub eml msg json xml md txt ipynb".split()
+FORMATS = (
+    "docx",
+    "doc",
+    "odt",
+    "rtf",
+    "pptx",
+    "ppt",
+    "odp",
+    "xlsx",
+    "xls",
+    "ods",
+    "csv",
+    "pdf",
+    "html",
+    "epub",
+    "eml",
+    "msg",
+)
+FORMATS += ("json", "xml", "md", "txt", "ipynb")
 PEERS = {
     "kreuzberg": ["kreuzberg>=4.10,<5"],
     "markitdown": ["markitdown[docx,xlsx,xls,pptx,pdf,outlook]>=0.1"],
@@ -41,11 +59,10 @@ PEERS = {
         "pdfminer.six",
         "python-oxmsg",
     ],
-    "docling": [
-        "docling-slim[convert-core,format-office,format-web,format-opendocument,format-email,format-latex,format-pdf]>=2.140"
-    ],
+    "docling": ["docling>=2.140"],
 }
-"""What pip installs. Of docling the package without the models, which can't be fetched everywhere: all but PDF works."""
+"""What pip installs. Two of them fetch models when they are first used: where they can't, docling reads no PDF, and
+unstructured gets a tokenizer without a model (`bench.peer_reader`)."""
 FASTER_THAN = ("markitdown", "unstructured", "docling")
 SECONDS = 120.0
 """What a converter may take to start, and for one round of a format."""
@@ -65,7 +82,7 @@ def main(words: list[str]) -> int:
     parser.add_argument("--keep", type=Path, metavar="DIR", help="leave the files and all answers there")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers there as well")
     args = parser.parse_args(words)
-    formats = args.formats or FORMATS
+    formats = args.formats or list(FORMATS)
     if unknown := set(formats) - set(FORMATS):
         parser.error(f"no files of the formats {', '.join(sorted(unknown))} are made; there are: {' '.join(FORMATS)}")
     names = args.only.split(",") if args.only else ["canonry", *PEERS]
@@ -150,7 +167,8 @@ class Reader:
         """Its answer; empty when it died or takes too long, which `failed` says and ends it."""
         if self.failed:
             return {}
-        assert self._process.stdin is not None and self._process.stdout is not None
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
         try:
             self._process.stdin.write(json.dumps(question).encode() + b"\n")
             self._process.stdin.flush()
@@ -268,8 +286,7 @@ def survival(folder: Path, formats: list[str], names: list[str], peers: Path) ->
         if found.get("canonry", Verdict.KEPT) is not Verdict.KEPT and Verdict.KEPT in found.values():
             richer.append(row[0])
         rows.append(row)
-    for verdict in Verdict:
-        rows.append([f"= {verdict.value}", *(str(totals[name][verdict]) for name in names)])
+    rows += [[f"= {verdict.value}", *(str(totals[name][verdict]) for name in names)] for verdict in Verdict]
     kept = {name: totals[name][Verdict.KEPT] for name in names}
     reached = not richer and all(kept.get("canonry", 0) >= other for other in kept.values())
     return Result(
