@@ -9,7 +9,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from bench.peer_package import CHART, OFFICE, Links, Parts, chart, package
+from bench.peer_package import CHART, OFFICE, TYPES, Links, Parts, chart, package
 from streams.extract.tools import libreoffice
 from tests.unit.extract import docx_files as w
 from tests.unit.extract import pptx_files as p
