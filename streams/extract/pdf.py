@@ -241,6 +241,7 @@ def _page(work: Work, index: int) -> Page:
         image_area=page.image_area,
         reader=work.readers[index],
         unreadable=work.unreadable[index],
+        picture_text=work.picture_text[index],
         reading_order=work.orders[index],
     )
 

@@ -11,11 +11,13 @@ from streams.extract import pdf_figures, pdf_info, pdf_layout, pdf_tables
 from streams.extract.pdf_grid import PageTable
 from streams.extract.pdf_lines import PageLines, page_lines
 from streams.extract.pdf_links import PlacedLink, placed_links
+from streams.extract.pdf_pictures import Pictures
 from streams.extract.pdf_stand_ins import replace
 from streams.extract.pdf_text_layer import TextLayers
 from streams.extract.tools.mupdf import PageError, PageRead, Pdf
 from streams.extract.tools.mupdf_marks import Marks
 from streams.extract.tools.mupdf_structure import Tag
+from streams.records import TEXT_IN_PICTURES
 
 _COMPOUND = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)+")
 
@@ -31,6 +33,7 @@ class Work(msgspec.Struct, kw_only=True):
     rotations: list[int] = []
     readers: list[str] = []  # the library that read each page, where it is not the first one
     unreadable: list[bool] = []
+    picture_text: list[bool] = []  # a picture on the page seems to hold text
     tags: list[list[Tag]] = []
     orders: list[float | None] = []  # how sure the reading order of each page is
     attachments: int = 0
@@ -51,6 +54,7 @@ def read_pages(pdf: Pdf, reader: str | None = None) -> Work:
     """
     work = Work()
     layers = TextLayers(pdf, pdf_info.parse_language(pdf.language()), reader)
+    pictures = Pictures(pdf)
     for number in range(1, pdf.page_count + 1):
         try:
             page = pdf.read(number)
@@ -81,6 +85,9 @@ def read_pages(pdf: Pdf, reader: str | None = None) -> Work:
         work.rotations.append(page.rotation)
         work.readers.append(read_by)
         work.unreadable.append(unreadable)
+        work.picture_text.append(not unreadable and pictures.hold_text(page, lines))
+        if work.picture_text[-1]:
+            work.warn(TEXT_IN_PICTURES)
         work.attachments += page.marks.attachments
         work.dropped["hidden_annotation"] += page.marks.hidden
         work.dropped["annotation_beyond_limit"] += page.marks.more

@@ -2,6 +2,7 @@
 
 from streams.records.canon import (
     FURNITURE,
+    TEXT_IN_PICTURES,
     Block,
     BlockKind,
     BlockSource,
@@ -67,6 +68,7 @@ __all__ = [
     "PROBLEMS",
     "SKIP_RULES",
     "TERMINAL",
+    "TEXT_IN_PICTURES",
     "Attempt",
     "Block",
     "BlockKind",

@@ -49,6 +49,10 @@ FURNITURE = frozenset(
 """Kinds that are kept and labelled but are no part of the body text (R-CAN-4)."""
 
 
+TEXT_IN_PICTURES = "text_in_pictures"
+"""Warning of a canon whose pages have text in pictures that nobody has read."""
+
+
 class BlockSource(StrEnum):
     """Where a block's text comes from."""
 
@@ -132,6 +136,7 @@ class Page(Record, frozen=True, kw_only=True):
     image_area: float = 0.0  # share of the page covered by images, 0..1
     reader: str = ""  # the library that read its text layer, where it is not the extractor's first one
     unreadable: bool = False  # it has a text layer that no library reads as text; recognition is needed
+    picture_text: bool = False  # a picture on it seems to hold text that its text layer does not have
     reading_order: float | None = None  # 0..1: how sure the order of its blocks is
 
 

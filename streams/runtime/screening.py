@@ -11,6 +11,7 @@ import msgspec
 from streams.blobs.claim import payload_bytes
 from streams.extract.registry import named, plan
 from streams.records import (
+    TEXT_IN_PICTURES,
     Attempt,
     CanonSummary,
     Decoded,
@@ -45,12 +46,15 @@ NEEDS_RECOGNITION = "needs_recognition"
 def recognition_wanted(settings: Settings, screening: Screening, attempt: Attempt | None) -> bool:
     """Whether a canon goes to recognition before it is judged for good."""
     fresh = attempt is not None and named(attempt.extractor) is not None  # else it was recognised already
-    return settings.recognition.enabled and fresh and NEEDS_RECOGNITION in screening.problems
+    pictures = NEEDS_RECOGNITION in screening.problems or TEXT_IN_PICTURES in screening.warnings
+    return settings.recognition.enabled and fresh and pictures
 
 
 def unrecognised(judged: Judged, why: str) -> Judged:
     """What the screen said, with the reason why recognition did not help."""
     screening = judged.screening
+    if screening.outcome is not Outcome.QUARANTINED:
+        return judged
     error = f"{screening.error}; {why}" if screening.error else why
     return msgspec.structs.replace(judged, screening=msgspec.structs.replace(screening, error=error))
 
@@ -68,14 +72,10 @@ def next_tool(policy: Policy, detection: Detection | None, tried: list[Tried]) -
 
 
 def merit(screening: Screening, summary: CanonSummary | None, number: int) -> tuple[bool, bool, int, float, int]:
-    """How good an attempt is beside others at the same document: of two that are alike the later one is better."""
-    return (
-        screening.outcome is not Outcome.QUARANTINED,
-        summary is not None and summary.characters > 0,
-        -len(screening.problems),
-        screening.scores.get("dictionary_rate", 0.0),
-        number,
-    )
+    """How good an attempt is beside others at the same document: of two that satisfy the later one is better."""
+    held = screening.outcome is Outcome.QUARANTINED
+    rate = screening.scores.get("dictionary_rate", 0.0) if held else 0.0
+    return (not held, summary is not None and summary.characters > 0, -len(screening.problems), rate, number)
 
 
 class ScreenStage(Stage):

@@ -34,6 +34,7 @@ VERSION = "1"
 
 DPI = 300
 MAX_PIXELS = 40_000_000
+PAGE_SECONDS = 180.0
 MISSING_CONFIDENCE = UNREAD_CONFIDENCE
 """Confidence that blocks have at most when the model for their language is missing: nobody was there to read them."""
 
@@ -54,10 +55,11 @@ class RecogniseRequest(msgspec.Struct, frozen=True, kw_only=True):
     languages: list[str] = []  # ISO 639-1, best guess first; empty: unknown
     max_pixels: int = MAX_PIXELS  # of one page
     dpi: int = DPI  # of rendered pages
+    page_seconds: float = PAGE_SECONDS  # for all that the engine is asked about one page; a dense A4 takes 7
 
 
 def pages_needing(body: CanonBody) -> list[int]:
-    """Pages (from 1) that have hardly any text under images, or none that can be read, and were not recognised yet."""
+    """Pages (from 1) with text that only recognition reads: under images, in pictures, or in a broken text layer."""
     count: dict[int, int] = {}
     for block in body.blocks:
         if block.page is not None and not block.hidden:
@@ -66,7 +68,11 @@ def pages_needing(body: CanonBody) -> list[int]:
         page.number
         for page in body.pages
         if page.source is not BlockSource.OCR
-        and (page.unreadable or (page.image_area >= MIN_IMAGE_AREA and count.get(page.number, 0) < NEARLY_EMPTY))
+        and (
+            page.unreadable
+            or page.picture_text
+            or (page.image_area >= MIN_IMAGE_AREA and count.get(page.number, 0) < NEARLY_EMPTY)
+        )
     ]
 
 
@@ -75,6 +81,7 @@ def fingerprint(
     languages: Sequence[str],
     *,
     pages: Sequence[int] = (),
+    before: str = "",
     max_pixels: int = MAX_PIXELS,
     dpi: int = DPI,
     engine: Engine | None = None,
@@ -82,18 +89,25 @@ def fingerprint(
     """16 hex digits: the same content and the same fingerprint give the same canon (R-CAN-7).
 
     Of: the extractor whose canon it builds on, this package, the engine with its models, and what was asked. The first
-    half is the same for all pages, so that it tells whether a canon would be made in the same way now.
+    half is the same for all pages, so that it tells whether a canon would be made in the same way now. A canon with
+    pages that failed has another one, for the next attempt may read them.
+
+    Args:
+        pages: that are asked for; empty: all that need it.
+        before: fingerprint of the canon to which the pages are added.
 
     Raises:
         EngineUnavailable: there is no engine, so there will be no canon.
     """
     spec = _spec(detection, languages, max_pixels, dpi, engine or default_engine())
-    return _fingerprint(spec, detection, pages)
+    return _fingerprint(spec, detection, pages, before, failed=())
 
 
-def _fingerprint(spec: registry.ExtractorSpec, detection: Detection, pages: Sequence[int]) -> str:
+def _fingerprint(
+    spec: registry.ExtractorSpec, detection: Detection, pages: Sequence[int], before: str, *, failed: Sequence[int]
+) -> str:
     way = registry.fingerprint(spec, detection)
-    which = hashlib.sha256(f"{way} {sorted(set(pages))}".encode()).hexdigest()
+    which = hashlib.sha256(f"{way} {before} {sorted(set(pages))} {sorted(failed)}".encode()).hexdigest()
     return way[:WAY_DIGITS] + which[: 16 - WAY_DIGITS]
 
 
@@ -143,7 +157,7 @@ def recognise(request: RecogniseRequest, *, engine: Engine | None = None) -> Can
     engine = engine or default_engine()
     spec = _spec(request.detection, request.languages, request.max_pixels, request.dpi, engine)
     expected = request.languages or ([request.body.language] if request.body.language else [])
-    reader = Reader(engine, expected)
+    reader = Reader(engine, expected, seconds=request.page_seconds)
     wanted = sorted(set(request.pages)) if request.pages else pages_needing(request.body)
     layer = Layer(request.body)
     seen: list[SeenPage] = []
@@ -205,7 +219,8 @@ def recognise(request: RecogniseRequest, *, engine: Engine | None = None) -> Can
         },
     )
     body = finish(draft, content_hash=request.body.content_hash, detection=request.detection, spec=spec)
-    return msgspec.structs.replace(body, fingerprint=_fingerprint(spec, request.detection, request.pages))
+    made = _fingerprint(spec, request.detection, request.pages, request.body.fingerprint, failed=failed)
+    return msgspec.structs.replace(body, fingerprint=made)
 
 
 # --- where the images of pages come from -------------------------------------------------------------------------

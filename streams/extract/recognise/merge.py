@@ -10,7 +10,18 @@ import msgspec
 
 from streams.extract.outcome import Draft
 from streams.extract.recognise import languages as by_language
-from streams.records import FURNITURE, Block, BlockKind, BlockSource, CanonBody, Dropped, Method, Page, Table
+from streams.records import (
+    FURNITURE,
+    TEXT_IN_PICTURES,
+    Block,
+    BlockKind,
+    BlockSource,
+    CanonBody,
+    Dropped,
+    Method,
+    Page,
+    Table,
+)
 from streams.screen import words as word_lists
 
 NEARLY_EMPTY = 50
@@ -87,18 +98,19 @@ def merged(
     ids = {block.id: places[index] for index, block in enumerate(body.blocks) if index in places}
     refs = {places[i]: ids[b.ref] for i, b in enumerate(body.blocks) if i in places and b.ref and b.ref in ids}
     text_kept = any(b.source is not BlockSource.OCR and b.kind not in FURNITURE and b.text for b in blocks)
+    said = {*body.warnings, *warnings}
     return Draft(
         blocks=blocks,
         tables=tables,
         pages=pages,
         page_count=body.page_count,
-        method=Method.MIXED if text_kept else Method.OCR,
+        method=body.method if not recognised else Method.MIXED if text_kept else Method.OCR,
         title=body.title if not untrue else None,
         authors=list(body.authors),
         created=body.created,
         modified=body.modified,
         language=body.language if text_kept else None,
-        warnings=sorted({*body.warnings, *warnings}),
+        warnings=sorted(said if any(page.picture_text for page in pages) else said - {TEXT_IN_PICTURES}),
         dropped=[Dropped(what=what, count=count) for what, count in sorted(dropped.items()) if count],
         metadata={**body.metadata, **{key: value for key, value in metadata.items() if value}},
         refs=refs,
@@ -108,7 +120,7 @@ def merged(
 def _as_it_was(page: Page, layer: Layer, *, confirmed: bool) -> Page:
     """The page of the layer. What recognition has seen as well, or not better, is as readable as it will be."""
     before = next(before for before in layer.body.pages if before.number == page.number)
-    return msgspec.structs.replace(before, unreadable=False) if confirmed else before
+    return msgspec.structs.replace(before, unreadable=before.unreadable and not confirmed, picture_text=False)
 
 
 def _is_lost(block: Block) -> bool:
