@@ -135,9 +135,10 @@ class Source:
 
     def object_root(self, frame_object: etree._Element) -> etree._Element | None:
         """The content of an embedded object (`draw:object`): of a part of the package, or written inside it."""
-        inside = next(iter(frame_object.iterchildren("*")), None)
-        if inside is not None:
-            return inside
+        for name in ("office:document", "math:math"):  # LibreOffice writes an empty paragraph beside the link
+            inside = child(frame_object, name)
+            if inside is not None:
+                return inside
         target = (attr(frame_object, "xlink:href") or "").removeprefix("./")
         if self.package is None or not target or ":" in target:
             return None

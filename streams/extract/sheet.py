@@ -95,7 +95,7 @@ def extract_ods(request: Request) -> Draft:
     with Package(request.path) as package:
         if "META-INF/manifest.xml" in package and b"encryption-data" in package.read("META-INF/manifest.xml"):
             raise DocumentError("encrypted", "The document needs a password.")
-        workbook = OdsWorkbook(request.path, budget)
+        workbook = OdsWorkbook(request.path, package, budget)
         draft = _draft(workbook.sheets(), budget)
         _open_document_info(package, draft)
         _warn(draft, package.warnings)

@@ -11,6 +11,7 @@ from pathlib import Path
 from lxml import etree
 
 from streams.errors import DocumentError
+from streams.extract.ooxml import Package
 from streams.extract.sheet_formats import general
 from streams.extract.sheet_model import (
     BOLD,
@@ -30,6 +31,7 @@ from streams.extract.sheet_model import (
     Sheet,
     Visibility,
 )
+from streams.extract.sheet_ods_drawings import Drawings
 from streams.extract.sheet_xlsx_parts import PartStream, elements, forget_siblings
 
 _URN = "urn:oasis:names:tc:opendocument:xmlns:"
@@ -47,6 +49,7 @@ _TAGS = (
     _TABLE + "table-column",
     _TABLE + "table-header-rows",
     _TABLE + "named-range",
+    _TABLE + "shapes",
 )
 _HIDDEN = frozenset({"collapse", "filter"})
 _TIME = re.compile(r"\d{1,2}:\d{2}(?::\d{2})?(?:[.,]\d+)?(?:\s?[AP]M)?", re.IGNORECASE)
@@ -57,8 +60,9 @@ _BROKEN = (etree.XMLSyntaxError, zipfile.BadZipFile, zlib.error, EOFError, OSErr
 class OdsWorkbook:
     """The content of a spreadsheet document; `sheets` reads one after the other."""
 
-    def __init__(self, path: Path, budget: Budget) -> None:
+    def __init__(self, path: Path, package: Package, budget: Budget) -> None:
         self._path = path
+        self._drawings = Drawings(package)
         self._budget = budget
         self._bold: set[str] = set()
         self._invisible: set[str] = set()  # styles of tables that are not shown
@@ -99,6 +103,8 @@ class OdsWorkbook:
                 self._begin(element)
                 return None
             done, self._sheet = self._sheet, None
+            if done is not None:
+                done.charts = sum(one.table is not None for one in done.drawn)
             element.clear()
             return done
         if event == "start":
@@ -117,6 +123,8 @@ class OdsWorkbook:
             self._row(element, self._sheet)
             element.clear()
             forget_siblings(element)
+        elif tag == _TABLE + "shapes":
+            self._sheet.drawn += self._drawings.below(element)
         elif tag == _TABLE + "table-column":
             count = _count(element.get(_TABLE + "number-columns-repeated"))
             if element.get(_TABLE + "visibility") in _HIDDEN:
@@ -174,6 +182,7 @@ class OdsWorkbook:
         if (across > 1 or down > 1) and len(sheet.merges) < MAX_MERGES:
             bottom, right = min(row.number + down, MAX_ROWS) - 1, min(col + across, MAX_COLS) - 1
             sheet.merges.append(Area(row.number, col, bottom, right))
+        sheet.drawn += self._drawings.below(cell)
         for note in cell.iterchildren(_OFFICE + "annotation"):
             remark = _text_of(note)
             self._remarks += 1
