@@ -43,15 +43,15 @@ def _graded(kept: object, partly: object) -> Verdict:
 def levels(upper: str, lower: str) -> Check:
     """Two headings, the second one level below the first; at which level a converter starts is its own affair."""
 
+    def found(text: str, words: str) -> int:
+        match = re.search(rf"^[ >*]*(#+) .*{re.escape(words)}", text, re.MULTILINE)
+        match = match or re.search(rf"<h([1-6])[^>]*>[^<]*{re.escape(words)}", text)
+        return 0 if match is None else int(match[1]) if match[1].isdigit() else len(match[1])
+
     def check(said: Said) -> Verdict:
-        found: list[int] = []
-        for words in (upper, lower):
-            match = re.search(rf"^[ >*]*(#+) .*{re.escape(words)}", said.all, re.MULTILINE) or re.search(
-                rf"<h([1-6])[^>]*>[^<]*{re.escape(words)}", said.all
-            )
-            if match:
-                found.append(int(match[1]) if match[1].isdigit() else len(match[1]))
-        return _graded(len(found) == 2 and found[1] == found[0] + 1, upper in said.all and lower in said.all)
+        pairs = [(found(text, upper), found(text, lower)) for text in (said.main, said.more)]
+        kept = any(first and second == first + 1 for first, second in pairs)
+        return _graded(kept, upper in said.all and lower in said.all)
 
     return check
 
@@ -114,11 +114,13 @@ def span(words: str) -> Check:
 
 
 def once(words: str) -> Check:
-    """Said once; twice is wrong."""
+    """Said once; more often is wrong, unless a structured answer has it as a merged cell."""
 
     def check(said: Said) -> Verdict:
         count = said.main.count(words)
-        return Verdict.WRONG if count > 1 else _graded(count, words in said.more)
+        if count > 1:
+            return Verdict.KEPT if span(words)(said) is Verdict.KEPT else Verdict.WRONG
+        return _graded(count, words in said.more)
 
     return check
 

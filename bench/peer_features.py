@@ -41,9 +41,19 @@ def _texts(file: str) -> list[Feature]:
         "page header apart": c.furniture("Running head"),
         "page footer apart": c.furniture("Running foot"),
     }
-    if file != "docx":  # LibreOffice makes pictures of these
-        del found["formula"], found["content control"]
+    for name in _NOT_IN.get(file, ()):
+        del found[name]
     return [Feature(file, name, check) for name, check in found.items()]
+
+
+_NOT_IN = {
+    "doc": ("formula", "content control"),
+    "odt": ("formula", "content control"),
+    "rtf": ("formula", "content control", "header row", "title of a chart", "values of a chart"),
+    "ppt": ("comment",),
+    "odp": ("comment",),
+}
+"""What LibreOffice does not write into these files, or only as a picture."""
 
 
 def _slides(file: str) -> list[Feature]:
@@ -63,6 +73,8 @@ def _slides(file: str) -> list[Feature]:
         "comment": c.labelled("a remark on the slide", "comment"),
         "hidden slide marked": c.hidden("secret slide"),
     }
+    for name in _NOT_IN.get(file, ()):
+        del found[name]
     return [Feature(file, name, check) for name, check in found.items()]
 
 

@@ -9,7 +9,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from bench.peer_package import CHART, OFFICE, TYPES, Links, Parts, chart, package
+from bench.peer_package import CHART, OFFICE, PICTURE, TYPES, Links, Parts, chart, package
 from streams.extract.tools import libreoffice
 from tests.unit.extract import docx_files as w
 from tests.unit.extract import pptx_files as p
@@ -42,9 +42,14 @@ def docx() -> bytes:
         '<w:r><w:drawing><wp:inline><wp:extent cx="900000" cy="900000"/><wp:docPr id="{0}" name="d{0}" descr="{1}"/>'
         '<a:graphic><a:graphicData uri="{2}">{3}</a:graphicData></a:graphic></wp:inline></w:drawing></w:r>'
     )
+    picture = (
+        '<pic:pic><pic:nvPicPr><pic:cNvPr id="7" name="p"/><pic:cNvPicPr/></pic:nvPicPr><pic:blipFill><a:blip '
+        'r:embed="image"/><a:stretch><a:fillRect/></a:stretch></pic:blipFill><pic:spPr><a:xfrm><a:off x="0" y="0"/>'
+        '<a:ext cx="900000" cy="900000"/></a:xfrm><a:prstGeom prst="rect"/></pic:spPr></pic:pic>'
+    )
     box = (
-        '<w:r><w:pict><v:shape id="b" type="#t" style="width:90pt;height:40pt"><v:textbox><w:txbxContent>'
-        f"{w.paragraph('words in a text box')}</w:txbxContent></v:textbox></v:shape></w:pict></w:r>"
+        '<w:r><w:pict><v:rect id="b" style="position:absolute;width:190pt;height:40pt"><v:textbox><w:txbxContent>'
+        f"{w.paragraph('words in a text box')}</w:txbxContent></v:textbox></v:rect></w:pict></w:r>"
     )
     grid = '<w:tblGrid><w:gridCol w:w="2000"/><w:gridCol w:w="2000"/><w:gridCol w:w="2000"/></w:tblGrid>'
     heads = w.row(w.cell("Region"), w.cell("Both years", '<w:gridSpan w:val="2"/>'), properties="<w:tblHeader/>")
@@ -73,7 +78,7 @@ def docx() -> bytes:
             w.paragraph(w.run("words out of sight", "<w:vanish/>")),
             w.paragraph(box),
             f"<w:sdt><w:sdtContent>{w.paragraph('words in a control')}</w:sdtContent></w:sdt>",
-            w.paragraph(drawing.format(5, "drawing of a pump", f"{p.A.rpartition('/')[0]}/picture", "<pic:pic/>")),
+            w.paragraph(drawing.format(5, "drawing of a pump", f"{p.A.rpartition('/')[0]}/picture", picture)),
             w.paragraph(drawing.format(6, "", CHART, f'<c:chart xmlns:c="{CHART}" r:id="chart"/>')),
             w.paragraph(
                 "<m:oMath><m:sSup><m:e><m:r><m:t>q</m:t></m:r></m:e><m:sup><m:r><m:t>7</m:t></m:r></m:sup></m:sSup></m:oMath>"
@@ -100,7 +105,9 @@ def docx() -> bytes:
         "wordprocessingml.document.main",
         f"<w:document {w.NAMESPACES}><w:body>{body}</w:body></w:document>",
     )
+    parts["word/image.png"] = ("image/png", PICTURE)
     links = {name: (name, f"{name}.xml") for name in (*stories, "header", "footer", "chart")}
+    links["image"] = ("image", "image.png")
     links["link"] = ("hyperlink", "https://example.org/manual")
     return package(parts, {"word/document.xml": links}, "word/document.xml")
 
@@ -117,7 +124,8 @@ def pptx(copies: int = 0) -> bytes:
     )
 
     def sheet(tag: str, shapes: str, more: str = "", attributes: str = "") -> str:
-        numbered = shapes
+        plain = '<a:prstGeom prst="rect"><a:avLst/></a:prstGeom></p:spPr>'
+        numbered = shapes.replace("</p:spPr>", plain)
         for at in range(2, 40):
             numbered = numbered.replace('<p:cNvPr id="2"', f'<p:cNvPr id="{100 + at}"', 1)
         return f"<{tag} {p.NAMESPACES}{attributes}><p:cSld><p:spTree>{tree}{numbered}</p:spTree></p:cSld>{more}</{tag}>"
@@ -203,13 +211,17 @@ def pptx(copies: int = 0) -> bytes:
         "ppt/theme/theme1.xml": ("theme", theme),
         "ppt/theme/theme2.xml": ("theme", theme),
         "ppt/slideMasters/slideMaster1.xml": (kind + "slideMaster", sheet("p:sldMaster", holders, mapping + layouts)),
-        "ppt/slideLayouts/slideLayout1.xml": (kind + "slideLayout", sheet("p:sldLayout", holders)),
+        "ppt/slideLayouts/slideLayout1.xml": (
+            kind + "slideLayout",
+            sheet("p:sldLayout", holders, attributes=' type="obj"'),
+        ),
         "ppt/notesMasters/notesMaster1.xml": (kind + "notesMaster", sheet("p:notesMaster", "", mapping)),
         "ppt/slides/slide1.xml": (kind + "slide", sheet("p:sld", shapes)),
         "ppt/slides/slide2.xml": (kind + "slide", sheet("p:sld", back, attributes=' show="0"')),
         "ppt/notesSlides/notesSlide1.xml": (kind + "notesSlide", sheet("p:notes", notes)),
         "ppt/charts/chart1.xml": ("drawingml.chart", chart("Flow by pump", "2031", {"Ajax": "31", "Borealis": "37"})),
         "ppt/comments/comment1.xml": (kind + "comments", remarks),
+        "ppt/media/image1.png": ("image/png", PICTURE),
         "ppt/commentAuthors.xml": (kind + "commentAuthors", authors),
     }
     layout = ("slideLayout", "../slideLayouts/slideLayout1.xml")
@@ -231,7 +243,7 @@ def pptx(copies: int = 0) -> bytes:
             "chart": ("chart", "../charts/chart1.xml"),
             "comments": ("comments", "../comments/comment1.xml"),
             "link": ("hyperlink", "https://example.org/guide"),
-            "image": ("image", "https://example.org/valve.png"),
+            "image": ("image", "../media/image1.png"),
         },
         "ppt/slides/slide2.xml": {"layout": layout},
         "ppt/notesSlides/notesSlide1.xml": {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+
 from demo.formats import packed
 
 HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
@@ -10,8 +12,12 @@ OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 PACKAGE = "http://schemas.openxmlformats.org/package/2006"
 DRAWING = "http://schemas.openxmlformats.org/drawingml/2006/main"
 CHART = "http://schemas.openxmlformats.org/drawingml/2006/chart"
-Parts = dict[str, tuple[str, str]]
-"""Name of a part -> its type (below TYPES, or whole) and its XML."""
+Parts = dict[str, tuple[str, str | bytes]]
+"""Name of a part -> its type (below TYPES, or whole) and its XML, or bytes."""
+PICTURE = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
+)
+"""A PNG of one point."""
 Links = dict[str, tuple[str, str]]
 """Id -> kind and target; external if it has a colon."""
 
@@ -30,7 +36,7 @@ def package(parts: Parts, links: dict[str, Links], main: str) -> bytes:
     for part, found in links.items():
         folder, _, name = part.rpartition("/")
         members[f"{folder}/_rels/{name}.rels"] = _relationships(found)
-    members |= {name: HEAD + xml for name, (_, xml) in parts.items()}
+    members |= {name: HEAD + part if isinstance(part, str) else part for name, (_, part) in parts.items()}
     return packed(members)
 
 

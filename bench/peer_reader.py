@@ -40,13 +40,14 @@ def _canonry() -> Converter:
         body = canon(path)
         lines = [f"[metadata] {name}: {value}" for name, value in body.metadata.items()]
         texts = {block.id: block.text for block in body.blocks}
+        titled = any(block.kind.value == "title" for block in body.blocks)  # it stands above the first headings
         for block in body.blocks:
             kind = block.kind.value
             text = block.text
             if block.table is not None:
                 text = render.markdown_table(body.tables[block.table])
             elif kind in ("title", "heading"):
-                text = "#" * (block.level or 1) + " " + text
+                text = "#" * (1 if kind == "title" else (block.level or 1) + titled) + " " + text
             elif kind == "list_item":
                 text = "  " * ((block.level or 1) - 1) + f"{block.marker or '-'} {text}"
             elif kind != "paragraph":

@@ -54,9 +54,8 @@ PEERS = {
     "kreuzberg": ["kreuzberg>=4.10,<5"],
     "markitdown": ["markitdown[docx,xlsx,xls,pptx,pdf,outlook]>=0.1"],
     "unstructured": [
-        "unstructured[docx,doc,odt,pptx,ppt,xlsx,rtf,epub,md,csv]>=0.27",
+        "unstructured[docx,doc,odt,pptx,ppt,xlsx,rtf,epub,md,csv,pdf]>=0.27",
         "pypandoc-binary",
-        "pdfminer.six",
         "python-oxmsg",
     ],
     "docling": ["docling>=2.140"],
