@@ -214,7 +214,7 @@ EXTRACTORS: tuple[ExtractorSpec, ...] = (
     ),
     ExtractorSpec(
         name="xlsx",
-        version="1",
+        version="2",
         function="streams.extract.sheet:extract_xlsx",
         media_types=(
             "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
@@ -226,10 +226,10 @@ EXTRACTORS: tuple[ExtractorSpec, ...] = (
     ),
     ExtractorSpec(
         name="xlsb",
-        version="1",
+        version="2",
         function="streams.extract.sheet:extract_xlsb",
         media_types=("application/vnd.ms-excel.sheet.binary.macroEnabled.12",),
-        libraries=("lxml", "python-calamine"),
+        libraries=("lxml",),
     ),
     ExtractorSpec(
         name="xls",
@@ -240,7 +240,7 @@ EXTRACTORS: tuple[ExtractorSpec, ...] = (
     ),
     ExtractorSpec(
         name="ods",
-        version="1",
+        version="2",
         function="streams.extract.sheet:extract_ods",
         media_types=(
             "application/vnd.oasis.opendocument.spreadsheet",

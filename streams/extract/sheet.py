@@ -54,11 +54,11 @@ def extract_xlsx(request: Request) -> Draft:
 
 def extract_xlsb(request: Request) -> Draft:
     """An XLSB workbook. Errors: DocumentError `corrupt`, `truncated`, `encrypted`, `bomb` or `too_large`."""
-    from streams.extract.sheet_calamine import CalamineSheets
+    from streams.extract.sheet_xlsb import XlsbWorkbook
 
     budget = Budget()
     with Package(request.path) as package:
-        draft = _draft(CalamineSheets(request.path, budget).sheets(), budget)
+        draft = _draft(XlsbWorkbook(request.path, package, budget).sheets(), budget)
         _core(package, draft)
         _warn(draft, package.warnings)
     return _finished(draft, budget, [], request)

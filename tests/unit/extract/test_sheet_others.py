@@ -1,9 +1,8 @@
-"""ODS, XLS and XLSB give the same sheets as XLSX does; their files are made here, byte for byte where need be."""
+"""ODS and XLS give the same sheets as XLSX does; their files are made here, byte for byte where need be."""
 
 from __future__ import annotations
 
 import struct
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -11,11 +10,10 @@ import pytest
 from streams.errors import DocumentError
 from streams.extract.render import table_records, table_rows
 from streams.records import BlockKind, CanonBody
-from tests.unit.extract.drafts import canon, kinds
-from tests.unit.extract.sheet_files import ODS, PACKAGE_RELS, RELS, make_ods, read
+from tests.unit.extract.drafts import canon
+from tests.unit.extract.sheet_files import ODS, make_ods, read
 
 XLS = "application/vnd.ms-excel"
-XLSB = "application/vnd.ms-excel.sheet.binary.macroEnabled.12"
 
 
 # --- ODS -------------------------------------------------------------------------------------------------------------
@@ -186,49 +184,3 @@ def test_xls_that_is_none(tmp_path: Path, data: bytes) -> None:
     with pytest.raises(DocumentError) as caught:
         canon(tmp_path, data, XLS)
     assert caught.value.problem == "corrupt"
-
-
-# --- XLSB ------------------------------------------------------------------------------------------------------------
-
-
-def binary(number: int, data: bytes = b"") -> bytes:
-    """A record of [MS-XLSB] 2.1.4."""
-    head = bytes([number]) if number < 128 else bytes([number & 0x7F | 0x80, number >> 7])
-    return head + bytes([len(data)]) + data
-
-
-def wide(text: str) -> bytes:
-    return struct.pack("<I", len(text)) + text.encode("utf-16-le")
-
-
-def test_xlsb_gives_values_and_says_what_is_not_read(tmp_path: Path) -> None:
-    cells = b"".join(
-        binary(0, struct.pack("<II", row, 0) + bytes(9))
-        + binary(6, struct.pack("<II", 0, 0) + wide(name))
-        + (
-            binary(6, struct.pack("<II", 1, 0) + wide("n"))
-            if row == 0
-            else binary(5, struct.pack("<IId", 1, 0, row * 1.5))
-        )
-        for row, name in enumerate(("Name", "a", "b"))
-    )
-    sheet = (
-        binary(129) + binary(148, struct.pack("<IIII", 0, 2, 0, 1)) + binary(145) + cells + binary(146) + binary(130)
-    )
-    book = binary(131) + binary(143)
-    book += binary(156, struct.pack("<II", 1, 1) + wide("rId1") + wide("Secret")) + binary(144) + binary(132)
-    path = tmp_path / "a"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("[Content_Types].xml", "<Types/>")
-        archive.writestr("xl/workbook.bin", book)
-        archive.writestr(
-            "xl/_rels/workbook.bin.rels",
-            f'<Relationships xmlns="{PACKAGE_RELS}"><Relationship Id="rId1" Type="{RELS}/worksheet" '
-            'Target="worksheets/sheet1.bin"/></Relationships>',
-        )
-        archive.writestr("xl/worksheets/sheet1.bin", sheet)
-    body = read(path, XLSB)
-    assert table_records(body.tables[0]) == [{"Name": "a", "n": "1.5"}, {"Name": "b", "n": "3"}]
-    assert kinds(body)[0] == ("heading", "Secret")
-    assert all(block.hidden for block in body.blocks)
-    assert {"number_formats_not_read", "hidden_sheets"} <= set(body.warnings)
