@@ -34,7 +34,11 @@ class Drawings:
 
     def plain_lines(self, container: etree._Element) -> str:
         """The paragraphs of a text box, a title or a cell, a line each."""
-        lines = ["".join(one.itertext()).strip() for name, one in children(container) if name in ("text:p", "text:h")]
+        lines = [
+            "".join(str(text) for text in one.itertext()).strip()
+            for name, one in children(container)
+            if name in ("text:p", "text:h")
+        ]
         return "\n".join(lines).strip()
 
     def _shapes(self, holder: etree._Element, depth: int) -> Iterator[Drawn]:
