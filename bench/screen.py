@@ -47,7 +47,7 @@ def main(words: list[str]) -> int:
 def documents(folder: Path, most: int) -> list[str]:
     """The language's documents: whole paragraphs, wrapped as on a page, 1 to 10 kB of UTF-8 each."""
     paragraphs = [p for path in sorted(folder.glob("*.txt")) for p in path.read_text("utf-8").splitlines() if p.strip()]
-    unspaced = folder.name in UNSPACED
+    unspaced = folder.name in UNSPACED - {"th"}  # Thai breaks lines at spaces and between words alone
     found: list[str] = []
     current: list[str] = []
     for paragraph in paragraphs:

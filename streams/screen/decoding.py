@@ -9,6 +9,7 @@ what can't be undone any more.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from functools import cache
 
 # Without cp866 and its like: there, lower-case Cyrillic has the very bytes of UTF-8's three-byte sequences.
@@ -34,6 +35,9 @@ MULTI_BYTE = ("gb18030", "cp932", "big5", "euc-kr")
 
 _RUN = re.compile(r"[^\x00-\x7f]+")
 _SEQUENCE = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
+_C1 = re.compile(r"[\x80-\x9f]")
+_QUOTES = dict.fromkeys(map(ord, "“”‘’"), "?")  # lead bytes in Mac OS Roman: French "l’été" would be valid UTF-8
+_EAST_ASIAN = re.compile(r"[\u1100-\u11ff\u2e80-\ud7af\uf900-\ufaff\ufe30-\uffdc\U00020000-\U000323af]")
 _LONG_RUN = 3  # characters; shorter runs of East Asian text are valid UTF-8 by chance too often to count alone
 _MIN_LONG = 12  # characters; kana are valid UTF-8 in Big5 for a word or two
 _MIN_SEQUENCES = 3  # fewer are no evidence
@@ -50,8 +54,8 @@ def _table(encoding: str) -> dict[int, int]:
         except UnicodeDecodeError:
             table[byte] = byte
     if encoding == "mac-roman":
-        for quote in "“”‘’":  # lead bytes there: French "l’été" would be valid UTF-8
-            del table[ord(quote)]
+        for quote in _QUOTES:
+            del table[quote]
     return table
 
 
@@ -66,10 +70,17 @@ def double_decoding_share(text: str) -> float:
     if not total:
         return 0.0
     joined = "\x00".join(runs)
-    best = max(_undone_single(joined, encoding) for encoding in SINGLE_BYTE)
-    if 2 * best < total:
+    found = Counter(joined)
+    best = max((_undone_single(joined, each) for each in SINGLE_BYTE if _may_be(found, each)), default=0)
+    if 2 * best < total and _EAST_ASIAN.search(joined):
         best = max(best, *(_undone_multi(runs, encoding) for encoding in MULTI_BYTE))
     return best / total
+
+
+def _may_be(found: Counter[str], encoding: str) -> bool:
+    """Whether enough of the characters are in an encoding at all: Russian is no Windows-1252."""
+    table = _table(encoding)
+    return 10 * sum(count for character, count in found.items() if ord(character) in table) >= found.total()
 
 
 def _sampled(runs: list[str]) -> list[str]:
@@ -81,9 +92,17 @@ def _sampled(runs: list[str]) -> list[str]:
 
 
 def _undone_single(joined: str, encoding: str) -> int:
-    table = _table(encoding)
-    # Characters that are not in the encoding become 0, which belongs to no sequence.
-    sequences = _SEQUENCE.findall(bytes(table.get(ord(character), 0) for character in joined))
+    # Characters that are not in the encoding become 0 or "?", which belong to no sequence.
+    if _C1.search(joined):
+        table = _table(encoding)
+        undone = bytes(table.get(ord(character), 0) for character in joined)
+    else:  # the codec does the same, in a hundredth of the time
+        undone = (
+            joined.translate(_QUOTES).encode(encoding, "replace")
+            if encoding == "mac-roman"
+            else joined.encode(encoding, "replace")
+        )
+    sequences = _SEQUENCE.findall(undone)
     return sum(map(len, sequences)) if len(sequences) >= _MIN_SEQUENCES else 0
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 MIN_LETTERS = 20
@@ -110,6 +110,7 @@ def script_of(letter: str) -> Script:
     return OTHER
 
 
+@lru_cache(maxsize=4)  # the same text is asked for more than once
 def scripts(text: str) -> Counter[Script]:
     """How many letters of each script a text has, each counted by its script's weight."""
     found: Counter[Script] = Counter()

@@ -41,6 +41,15 @@ class Thresholds(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     min_dictionary_rate_loose: float = 0.25  # for tables and code, on pages
     max_no_language: float = 0.6  # low_dictionary_rate, where no word list exists: probability of "no language"
     doubtful_dictionary_rate: float = 0.85  # below: the warning `doubtful_words`
+    max_broken_words: float = 0.05  # low_dictionary_rate, token_length: words that no language has, beyond the usual
+    max_broken_words_on_page: float = 0.1  # the same of a single page
+    min_broken_words: int = 6  # fewer are a few names
+    min_broken_accents: int = 4
+    max_odd_case: float = 0.06  # low_dictionary_rate: known words "wRiTTen" as nobody does
+    max_broken_accents: float = 0.1  # mojibake: of the words with letters beyond ASCII, those that no language has
+    min_known_pairs: float = 0.0  # low_dictionary_rate, zh ja ko: characters that stand as in words of the language
+    max_rare_characters: float = 0.03  # low_dictionary_rate, zh ja ko: characters that the language hardly uses
+    max_misspelt: float = 0.01  # low_dictionary_rate, th: letters and marks that stand where none can
     min_token_mean: float = 1.8  # token_length: "l e t t e r s"
     max_token_mean: float = 14.0  # token_length: "wordswithoutspaces"
     max_long_tokens: float = 0.3  # token_length: share of letters in words of more than 40
@@ -49,6 +58,7 @@ class Thresholds(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     max_space: float = 0.75  # excessive_whitespace: share of all characters, in prose
     max_damaged_pages: float = 0.1  # a code found on pages alone holds the document from this share on
     min_ocr_confidence: float = 0.6  # low_ocr_confidence
+    min_reading_order: float = 0.3  # reading_order: a page of whose order the layout is less sure
 
 
 _DATA: dict[str, Any] = {"max_repeated_lines": 1.0, "max_repeated_ngrams": 1.0, "min_dictionary_rate": 0.25}
@@ -64,6 +74,14 @@ _BUILT_IN_FORMATS: dict[str, dict[str, Any]] = {
 }
 """Slides with six words are slides; a mail may be nothing but its attachment; data repeats its names, and they are no
 words."""
+
+
+_BUILT_IN_LANGUAGES: dict[str, dict[str, Any]] = {
+    "zh": {"min_known_pairs": 0.69},
+    "ja": {"min_known_pairs": 0.725, "max_rare_characters": 0.01},
+    "ko": {"min_known_pairs": 0.63},
+}
+"""Undamaged texts are at 0.74, 0.76 and 0.66 in the worst case."""
 
 
 class Fork(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -95,7 +113,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     version: str = "1"
     defaults: Thresholds = Thresholds()
     formats: dict[str, dict[str, Any]] = msgspec.field(default_factory=lambda: dict(_BUILT_IN_FORMATS))
-    languages: dict[str, dict[str, Any]] = {}
+    languages: dict[str, dict[str, Any]] = msgspec.field(default_factory=lambda: dict(_BUILT_IN_LANGUAGES))
     sources: dict[str, dict[str, Any]] = {}
     forks: list[Fork] = msgspec.field(default_factory=lambda: list(_BUILT_IN_FORKS))
 
@@ -150,7 +168,7 @@ def load_policy(settings: Settings) -> Policy:
 
 
 def read_policy(path: Path) -> Policy:
-    """Reads a policy file. Built-in exceptions by format stay unless the file names the same format.
+    """Reads a policy file. Built-in exceptions stay unless the file names the same format or language.
 
     Raises:
         SettingsError: as `load_policy`.
@@ -159,8 +177,11 @@ def read_policy(path: Path) -> Policy:
         text = path.read_text(encoding="utf-8")
         said = yaml.safe_load(text) if path.suffix in (".yaml", ".yml") else tomllib.loads(text)
         said = {} if said is None else said
-        if isinstance(said, dict) and isinstance(said.get("formats", {}), dict):
-            said = {**said, "formats": {**_BUILT_IN_FORMATS, **said.get("formats", {})}}
+        if isinstance(said, dict):
+            said = dict(said)
+            for kind, built_in in (("formats", _BUILT_IN_FORMATS), ("languages", _BUILT_IN_LANGUAGES)):
+                if isinstance(said.get(kind, {}), dict):
+                    said[kind] = {**built_in, **said.get(kind, {})}
         policy = msgspec.convert(said, Policy)
         for kind in ("formats", "languages", "sources"):
             for name, layer in getattr(policy, kind).items():

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from streams.records import FURNITURE, BlockKind, BlockSource, CanonBody
@@ -75,6 +75,7 @@ class Characters(NamedTuple):
         return self.total - self.space
 
 
+@lru_cache(maxsize=4)  # the same text is asked for more than once
 def count_characters(text: str) -> Characters:
     """Counts by Unicode general category: marks are letters, format characters (joiners, soft hyphens) punctuation."""
     classes, private_use, control = [0] * 5, 0, 0
@@ -127,6 +128,7 @@ class Rate(NamedTuple):
     words: int
     known: int | None
     no_language: float | None = None  # the model's probability that it is none, where no list can tell
+    code: str | None = None  # the list that knows most of them
 
     @property
     def value(self) -> float | None:
@@ -152,32 +154,36 @@ def dictionary_rate(text: str, tokens: list[str] | None, languages: Sequence[str
     """
     if tokens is None or len(tokens) < SHORT_TOKENS:
         return Rate(len(tokens or ()), None)
-    best, tried = -1, set[str]()
+    best, code, tried = -1, None, set[str]()
     for language in languages:
-        best = max(best, _try(tokens, language, tried))
+        best, code = max((best, code), _try(tokens, language, tried), key=_first)
         if best >= enough * len(tokens):
-            return Rate(len(tokens), best)
+            return Rate(len(tokens), best, code=code)
     ranked = ranking(text)
     no_language = dict(ranked).get(NO_LANGUAGE, 0.0)
     likely = [code for code, _ in ranked if code != NO_LANGUAGE][:2]
     found = scripts(text)
     for language in (*likely, "en" if 2 * found[LATIN] > found.total() else None):
-        best = max(best, _try(tokens, language, tried))
+        best, code = max((best, code), _try(tokens, language, tried), key=_first)
         if best >= enough * len(tokens):
-            return Rate(len(tokens), best)
-    code, probability = ranked[0]
-    unlisted = code != NO_LANGUAGE and words.list_for(code) is None and probability >= SURE_OF_UNLISTED
+            return Rate(len(tokens), best, code=code)
+    first, probability = ranked[0]
+    unlisted = first != NO_LANGUAGE and words.list_for(first) is None and probability >= SURE_OF_UNLISTED
     if best < 0 or unlisted:
         return Rate(len(tokens), None, no_language)
-    return Rate(len(tokens), best, no_language)
+    return Rate(len(tokens), best, no_language, code)
 
 
-def _try(tokens: list[str], language: str | None, tried: set[str]) -> int:
+def _try(tokens: list[str], language: str | None, tried: set[str]) -> tuple[int, str | None]:
     code = words.list_for(language)
     if code is None or code in tried:
-        return -1
+        return -1, None
     tried.add(code)
-    return words.known(tokens, code)
+    return words.known(tokens, code), code
+
+
+def _first(pair: tuple[int, str | None]) -> int:
+    return pair[0]
 
 
 class TokenLengths(NamedTuple):

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from streams.records import BlockSource, CanonBody, Method, Outcome, PageScores, Screening
 from streams.screen import scores as numbers
+from streams.screen import words
 from streams.screen.decoding import double_decoding_share
 from streams.screen.language import detect_language
 from streams.screen.policy import Policy, Thresholds
 from streams.screen.scores import Part
+from streams.screen.spelling import signs_in_words, spelling
+from streams.screen.unspaced import characters
 
 _INSTEAD = {
     "login_page": "a login page",
@@ -22,6 +25,12 @@ IMAGE_WITHOUT_TEXT = "image_without_text"
 
 UNREAD_CONFIDENCE = 0.5
 """Confidence of a page at most, when nobody was there to read its language."""
+
+_MOST_LISTS = 3
+"""Lists of other languages that the words of a document are looked up in."""
+
+_PART_CHARS, _MOST_PARTS, _MOST = 600, 24, 0.75
+"""Parts in which a doubtful text is asked again for other languages: their size, how many, words to be known."""
 
 _DIGITS = 4
 """Decimals of a stored score."""
@@ -42,7 +51,8 @@ def screen(body: CanonBody, policy: Policy, *, size: int, source: str | None = N
     limits = policy.thresholds(media_type=body.media_type, language=body.language, source=source)
     case = _Case(body, limits, size)
     case.judge()
-    if not (case.ink or "truncated" in case.problems) and (
+    # A picture that was damaged, or that recognition could not read, may well have text.
+    if not (case.ink or case.problems.keys() & {"truncated", "needs_recognition"}) and (
         body.media_type == SVG or (body.method is Method.OCR and body.media_type.startswith("image/"))
     ):
         message = "There is no text in it." if body.media_type == SVG else "Recognition found no text in it."
@@ -197,6 +207,14 @@ class _Case:
         rate = numbers.dictionary_rate(prose, tokens, likely, enough=limits.doubtful_dictionary_rate)
         self.scores["dictionary_words"] = float(rate.words)
         self._judge_rate(rate)
+        if len(self.pages) > 1:
+            self._words_by_page(likely)
+        if rate.known is not None and rate.code is not None and tokens:
+            bad = self.damaged.get("low_dictionary_rate", set())  # pages that are counted elsewhere
+            rest = [part.prose for part in self.parts if part.number not in bad]
+            self._spelling(numbers.spaced_words("\n".join(rest)) or tokens if bad else tokens, rate.code)
+        elif tokens is None or not words.list_for(self.body.language):
+            self._unspaced()
         if rate.words < limits.min_dictionary_tokens and self.body.pages and self.whole.loose:
             text = self.whole.loose
             loose = numbers.dictionary_rate(
@@ -206,8 +224,6 @@ class _Case:
                 self.scores["dictionary_rate_loose"] = loose.value
                 if loose.value < limits.min_dictionary_rate_loose:
                     self._hold("low_dictionary_rate", f"{loose.value:.0%} of {loose.words} words are known")
-        if len(self.pages) > 1:
-            self._words_by_page(likely)
         lengths = numbers.token_lengths(tokens)
         if lengths is None:
             return
@@ -233,6 +249,67 @@ class _Case:
         elif rate.value < limits.doubtful_dictionary_rate and rate.words >= limits.min_dictionary_tokens:
             self.warnings.append("doubtful_words")
 
+    def _spelling(self, tokens: list[str], code: str) -> None:
+        """Words that no language has, where too many others are known for the rate alone to tell."""
+        limits, prose = self.limits, self.whole.prose
+        found = spelling(tokens, code, self._other_lists(code))
+        if found.broken(code) > limits.max_broken_words:
+            found = spelling(tokens, code, self._lists_of_parts(code))
+        broken, signs = found.broken(code), signs_in_words(prose)
+        self.scores["garbled_words"], self.scores["glued_words"] = (
+            found.garbled / found.words,
+            found.glued / found.words,
+        )
+        self.scores["odd_case_words"] = odd = found.odd_case / found.words
+        special, wrong = found.special + signs, found.special_garbled + signs
+        accents = wrong / special if special and words.has_accents(code) else 0.0
+        self.scores["broken_accents"] = accents
+        if self.problems.keys() & {"mojibake", "low_dictionary_rate", "replacement_chars", "cid_leak"}:
+            return  # it is known why
+        if wrong >= limits.min_broken_accents and accents > limits.max_broken_accents and 2 * wrong > found.garbled:
+            self._hold("mojibake", f"{wrong} of {special} words with letters beyond ASCII are spelt as none are")
+        elif found.garbled + found.glued >= limits.min_broken_words and broken > limits.max_broken_words:
+            if found.glued > found.garbled:
+                self._hold("token_length", f"{found.glued} of {found.words} words are two without a space")
+            else:
+                self._hold("low_dictionary_rate", f"{found.garbled} of {found.words} words are spelt as none are")
+        elif found.odd_case >= limits.min_broken_words and odd > limits.max_odd_case:
+            self._hold("low_dictionary_rate", f"{odd:.0%} of the words are in capitals and small letters at random")
+
+    def _other_lists(self, code: str) -> list[str]:
+        """Lists of the other languages that the document says it has parts in."""
+        said = {self.body.language, *(block.language for block in self.body.blocks)}
+        lists = {found for language in said if (found := words.list_for(language)) is not None}
+        return sorted(lists - {code})[:_MOST_LISTS]
+
+    def _lists_of_parts(self, code: str) -> list[str]:
+        """The same with what its parts are found to be in, where a list knows most of their words: costs more."""
+        found = set(self._other_lists(code))
+        prose = self.whole.prose
+        step = max(_PART_CHARS, -(-len(prose) // _MOST_PARTS))
+        parts = [prose[start : start + _PART_CHARS] for start in range(0, len(prose), step)]
+        for part in [*(page.prose[:_PART_CHARS] for page in self.parts[:_MOST_PARTS] if self.pages), *parts]:
+            rate = numbers.dictionary_rate(part, numbers.spaced_words(part), (detect_language(part)[0],), enough=_MOST)
+            if rate.code not in (None, code) and (rate.value or 0.0) >= _MOST:
+                found.add(rate.code)
+        return sorted(found)
+
+    def _unspaced(self) -> None:
+        """The same where no words stand apart."""
+        limits, found = self.limits, characters(self.whole.prose, self.body.language)
+        if found is None:
+            return
+        if found.misspelt is not None:
+            self.scores["misspelt"] = found.misspelt
+            if found.misspelt > limits.max_misspelt:
+                self._hold("low_dictionary_rate", f"{found.misspelt:.1%} of the letters stand where none can")
+        if found.in_pairs is not None and found.rare is not None:
+            self.scores["known_pairs"], self.scores["rare_characters"] = found.in_pairs, found.rare
+            if found.in_pairs < limits.min_known_pairs:
+                self._hold("low_dictionary_rate", f"{found.in_pairs:.0%} of the characters stand as in words")
+            elif found.rare > limits.max_rare_characters:
+                self._hold("low_dictionary_rate", f"{found.rare:.1%} of the characters are hardly ever used")
+
     def _min_rate(self, words: int) -> float:
         enough = words >= self.limits.min_dictionary_tokens
         return self.limits.min_dictionary_rate if enough else self.limits.min_dictionary_rate_short
@@ -246,6 +323,12 @@ class _Case:
             rate = numbers.dictionary_rate(part.prose, tokens, likely, enough=self.limits.min_dictionary_rate)
             if rate.value is not None:
                 found["dictionary_rate"] = rate.value
+                if rate.code is not None and tokens:
+                    spelt = spelling(tokens, rate.code, self._other_lists(rate.code))
+                    found["broken_words"] = broken = spelt.broken(rate.code)
+                    many = spelt.garbled + spelt.glued >= self.limits.min_broken_words
+                    if many and broken > self.limits.max_broken_words_on_page:
+                        self.damaged.setdefault("low_dictionary_rate", set()).add(part.number)
                 if rate.value < self._min_rate(rate.words):
                     self.damaged.setdefault("low_dictionary_rate", set()).add(part.number)
             lengths = numbers.token_lengths(tokens)

@@ -1,0 +1,102 @@
+"""Damage in scripts that set no words apart: Chinese, Japanese, Korean (whose particles are glued on) and Thai.
+
+Where no token can be looked up, pairs of characters can: damage parts characters that stand together in words. Thai has
+no word list here, but its script has an order of letters and marks that undamaged text keeps.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+import threading
+from collections import Counter
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from streams.screen import words
+
+LEAST = 150
+"""Characters of the script below which nothing is said."""
+
+PAIR = 1e-6
+RARE = 3e-6
+"""Frequencies (per word of running text): pairs below the first are none of the language, characters below the second
+are rare in it."""
+
+_LEAST_ZIPF = 1.0  # lists reach down to here
+_RUN = re.compile(r"[\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
+_THAI = re.compile(r"[\u0e01-\u0e4e]")
+
+# The order of input that Thai terminals check (WTT 2.0): a leading vowel needs a consonant after it, a vowel above or
+# below one before it, a tone mark one of both before it.
+_MISSPELT_THAI = re.compile(r"[เ-ไ](?![ก-ฮ])|(?<![ก-ฮ])[ัิ-ู็]|(?<![ก-ฮัิ-ู])[่-๋]|(?<![ก-ฮ่-๋า])ะ|(?<![ก-ฮ่-๋])[าำ]|(?<![ก-ฮิ-ู])์")
+
+
+class Characters(NamedTuple):
+    """What the characters of a text say; a share is None where the script has no such measure."""
+
+    count: int
+    in_pairs: float | None = None  # share of those that stand in a pair that words of the language have
+    rare: float | None = None  # share of those that the language hardly uses
+    misspelt: float | None = None  # share of letters and marks that stand where none can
+
+
+def characters(text: str, language: str | None) -> Characters | None:
+    """Measures prose in zh, ja, ko or th; None for other languages and below LEAST characters."""
+    if language == "th":
+        count = len(_THAI.findall(text))
+        return Characters(count, misspelt=len(_MISSPELT_THAI.findall(text)) / count) if count >= LEAST else None
+    if language not in ("zh", "ja", "ko"):
+        return None
+    if language == "zh":
+        text = text.translate(_simplified())
+    with _lock:
+        pairs, usual = _read(language)
+    runs = _RUN.findall(text)
+    count = sum(map(len, runs))
+    if count < LEAST:
+        return None
+    paired = 0
+    for run in runs:
+        before = False
+        for at in range(len(run) - 1):
+            together = run[at : at + 2] in pairs
+            paired += together or before
+            before = together
+        paired += before
+    rare = sum(times for character, times in Counter("".join(runs)).items() if character not in usual)
+    return Characters(count, in_pairs=paired / count, rare=rare / count)
+
+
+_lock = threading.Lock()
+
+
+@cache
+def _read(language: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Pairs and characters of a language (some 10 MB), from the words of its list and how often they are used."""
+    singles: Counter[str] = Counter()
+    pairs: Counter[str] = Counter()
+    for zipf, listed in words.buckets(language, _LEAST_ZIPF):
+        frequency = 10 ** (zipf - 9)
+        for word in listed:
+            for at, character in enumerate(word):
+                singles[character] += frequency  # type: ignore[assignment]  # a Counter adds floats as well
+                if at:
+                    pairs[word[at - 1 : at + 1]] += frequency  # type: ignore[assignment]
+    return (
+        frozenset(pair for pair, frequency in pairs.items() if frequency > PAIR),
+        frozenset(character for character, frequency in singles.items() if frequency >= RARE),
+    )
+
+
+@cache
+def _simplified() -> dict[int, str]:
+    """wordfreq's list has simplified characters only, and this table of its own for the others."""
+    import msgpack
+    import wordfreq
+
+    packed = Path(wordfreq.__file__).parent / "data" / "_chinese_mapping.msgpack.gz"
+    with gzip.open(packed, "rb") as file:
+        table: dict[int, str] = msgpack.load(file, raw=False, strict_map_key=False)
+    return table
