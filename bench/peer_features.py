@@ -52,6 +52,7 @@ _NOT_IN = {
     "rtf": ("formula", "content control", "header row", "title of a chart", "values of a chart"),
     "ppt": ("comment",),
     "odp": ("comment",),
+    "xls": ("values of a chart",),
 }
 """What LibreOffice does not write into these files, or only as a picture."""
 
@@ -99,6 +100,8 @@ def _sheets(file: str) -> list[Feature]:
         "title of a chart": c.shown("Costs by depot"),
         "values of a chart": c.row("Kiel", "41"),
     }
+    for name in _NOT_IN.get(file, ()):
+        del found[name]
     return [Feature(file, name, check) for name, check in found.items()]
 
 

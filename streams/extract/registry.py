@@ -233,7 +233,7 @@ EXTRACTORS: tuple[ExtractorSpec, ...] = (
     ),
     ExtractorSpec(
         name="xls",
-        version="1",
+        version="2",
         function="streams.extract.sheet:extract_xls",
         media_types=("application/vnd.ms-excel",),
         libraries=("python-calamine", "xlrd"),

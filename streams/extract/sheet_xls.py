@@ -31,6 +31,7 @@ from streams.extract.sheet_model import (
     Sheet,
     Visibility,
 )
+from streams.extract.sheet_xls_charts import charts_of
 
 MAX_BYTES = 200 * 1024 * 1024
 """Bytes of one file; it is read as a whole. The largest that Excel 2003 can write is below that."""
@@ -100,6 +101,9 @@ class XlsWorkbook:
             )
             try:
                 self._read(self._book.sheet_by_index(number), sheet)
+                if self._book.biff_version >= 80:
+                    sheet.drawn = charts_of(self._book.mem, *self._span(number))
+                    sheet.charts = len(sheet.drawn)
                 whole += 1
             except _BROKEN:
                 broken += 1
@@ -108,6 +112,12 @@ class XlsWorkbook:
             yield sheet
         if broken and not whole:
             raise DocumentError("corrupt", "None of the sheets can be read.")
+
+    def _span(self, number: int) -> tuple[int, int]:
+        """Where the records of a sheet begin and, at the latest, end."""
+        places = self._book._sh_abs_posn
+        start = int(places[number])
+        return start, min((int(at) for at in places if at > start), default=len(self._book.mem))
 
     def _read(self, source: Any, sheet: Sheet) -> None:
         for number in range(source.nrows):
