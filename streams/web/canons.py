@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from streams.blobs.store import BlobStore
-from streams.errors import BlobCorrupt, BlobNotFound
+from streams.errors import BlobCorrupt, BlobNotFound, UndecodableMessage
 from streams.records import FURNITURE, Block, BlockKind, CanonBody, Page, Table
 from streams.records.codec import decode
 
@@ -70,13 +70,11 @@ def read(store: BlobStore, key: str, sha256: str) -> CanonBody | str:
     """A stored canon, or why it can't be shown. Raises BlobStoreUnavailable."""
     try:
         data = store.get(key, sha256=sha256)
-    except (BlobCorrupt, BlobNotFound) as error:
+        if len(data) <= MOST_BYTES:
+            return decode(CanonBody, data)
+    except (BlobCorrupt, BlobNotFound, UndecodableMessage) as error:
         return f"The stored text can't be used: {error}"
-    if len(data) > MOST_BYTES:
-        return (
-            f"The text is too long to be shown here ({len(data) / 1e6:.0f} MB). `canonry canon ID --as text` writes it."
-        )
-    return decode(CanonBody, data)
+    return f"The text is too long to be shown here: {len(data) / 1e6:.0f} MB. `canonry canon ID --as text` writes it."
 
 
 def part_of(body: CanonBody, wanted: int | None) -> Part:

@@ -10,7 +10,7 @@ from aiohttp import web
 
 from streams.consumers.catalog import Catalog
 from streams.consumers.catalog_quarantine import held_around
-from streams.errors import BlobNotFound, DocumentError, NotFound, SlotFailure, UsageError
+from streams.errors import BlobNotFound, CanonryError, DocumentError, NotFound, SlotFailure, UsageError
 from streams.ledger.decisions import can_be_recognised
 from streams.ops import quarantine
 from streams.ops.quarantine import Choice
@@ -28,7 +28,7 @@ async def document(request: web.Request) -> web.Response:
     return await _show(request)
 
 
-async def _show(request: web.Request, error: str = "") -> web.Response:
+async def _show(request: web.Request, *, error: str = "", status: int = 200) -> web.Response:
     site, wanted, query = request.app[SITE], Wanted.of(request.query), request.query
     asked = {"page": _number(query.get("page")), "attempt": query.get("attempt", "")}
     passing = site.deciding.under_way()
@@ -42,7 +42,7 @@ async def _show(request: web.Request, error: str = "") -> web.Response:
     return site.page(
         request,
         "document.html",
-        status=409 if error else 200,
+        status=status,
         wanted=wanted,
         error=error,
         here_with=here,
@@ -136,8 +136,8 @@ async def decide(request: web.Request) -> web.Response:
         choice = chosen(request, form)
         seen = str(form.get("version", ""))
         batch, following = await _decide(site, wanted, source_id, choice, seen)
-    except UsageError as error:
-        return await _show(request, error=str(error))
+    except CanonryError as error:
+        return await _show(request, error=str(error), status=503 if error.transient else 409)
     back = {"done": batch, "undo": "1" if choice.kind in quarantine.VERDICTS else ""}
     if following is None:
         raise web.HTTPSeeOther(wanted.address("/", **back))

@@ -54,7 +54,7 @@ class Visitor(msgspec.Struct, frozen=True, kw_only=True):
     logged_in: bool = False
 
 
-VISITOR = "visitor"
+VISITOR = web.RequestKey("visitor", Visitor)
 
 
 def is_loopback(host: str) -> bool:
@@ -144,8 +144,10 @@ class Guard:
         return hmac.compare_digest(self._sign("token", given), self._sign("token", self._settings.token))
 
     async def _is_our_form(self, request: web.Request, visitor: Visitor) -> bool:
-        origin = request.headers.get("Origin")
-        if origin is not None and urlsplit(origin).netloc != request.host:
+        origin = request.headers.get("Origin", "null")  # which is what forms of pages without referrer send, too
+        if origin != "null" and urlsplit(origin).netloc != request.host:
+            return False
+        if request.headers.get("Sec-Fetch-Site", "same-origin") not in ("same-origin", "none"):
             return False
         given = (await request.post()).get("form_token", "")
         return isinstance(given, str) and hmac.compare_digest(given.encode(), visitor.form_token.encode())

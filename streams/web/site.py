@@ -60,6 +60,8 @@ class Site:
             "size": size,
             "plain": safe,
             "control": visible,
+            "short": short,
+            "figure": figure,
         }
         self._templates.globals |= {"version": version, "problems": PROBLEMS}
 
@@ -100,11 +102,13 @@ async def errors(request: web.Request, handler: Handler) -> web.StreamResponse:
     """What is wrong is said on a page, and never where in the code."""
     try:
         return await handler(request)
+    except web.HTTPRedirection as error:
+        return web.Response(status=error.status, headers={"Location": error.headers["Location"]})
     except web.HTTPException as error:
         status, title, text = error.status, error.reason, ""
     except CanonryError as error:
         status = 404 if isinstance(error, NotFound) else 400 if isinstance(error, UsageError) else 503
-        title, text = error.message, error.remedy
+        title, text = error.message, "" if status == 404 else error.remedy
     if request.path.endswith(".json"):
         return web.json_response({"error": f"{title} {text}".strip()}, status=status)
     return request.app[SITE].page(request, "error.html", status=status, title=title, text=text)
@@ -113,6 +117,24 @@ async def errors(request: web.Request, handler: Handler) -> web.StreamResponse:
 def visible(text: str) -> str:
     """Text of a document as it is, but control characters by their symbols; markup is escaped by the template."""
     return CONTROL.sub(lambda found: chr(0x2400 + ord(found[0])) if ord(found[0]) < 0x20 else "\ufffd", text)
+
+
+def short(media_type: str | None) -> str:
+    """A format without what all of its relatives share."""
+    name = media_type or "unknown"
+    for start in (
+        "application/vnd.openxmlformats-officedocument.",
+        "application/vnd.oasis.",
+        "application/vnd.",
+        "application/",
+    ):
+        name = name.removeprefix(start)
+    return name if len(name) <= 40 else f"{name[:39]}…"
+
+
+def figure(value: float) -> str:
+    """Four digits that count, and whole thousands."""
+    return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"
 
 
 def ago(moment: datetime | None) -> str:

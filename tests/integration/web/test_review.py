@@ -1,0 +1,146 @@
+"""The whole way of a reviewer: the real command, worker and log, and a keyboard."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import uuid
+from collections.abc import Iterator
+
+import pytest
+
+from streams.log.topics import apply_topics
+from streams.settings import BlobSettings, KafkaSettings, Settings, SourceSettings, WorkerSettings
+from tests.integration.conftest import delete_topics
+from tests.integration.test_way_quarantine import Queue, repetitive
+from tests.integration.way import running, until
+from tests.integration.web.browser import needs_chromium, opened
+
+DOCUMENTS = 20
+pytestmark = needs_chromium
+
+
+@pytest.fixture(scope="module")
+def queue(broker: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Queue]:
+    folder = tmp_path_factory.mktemp("review")
+    settings = Settings(
+        broker=broker,
+        data_dir=folder / "data",
+        kafka=KafkaSettings(topic_prefix=f"w{uuid.uuid4().hex[:8]}-"),
+        blobs=BlobSettings(fsync=False),
+        sources={"app": SourceSettings(kind="sdk", owner="office@example.org", slo_s=3600)},
+        worker=WorkerSettings(slots=1),
+    )
+    asyncio.run(apply_topics(settings))
+    queue = Queue(settings, folder)
+    names = [f"{number:02}.txt" for number in range(DOCUMENTS)]
+    queue.hold(*(queue.upsert(name, repetitive(f"paper {name}")) for name in names))
+    yield queue
+    queue.close()
+    asyncio.run(delete_topics(settings))
+
+
+@pytest.fixture(scope="module")
+def address(queue: Queue) -> Iterator[str]:
+    with running(queue.way.start("web", "--port", "0", "--actor", "eva")) as process:
+        yield _address(process)
+
+
+def _address(process: subprocess.Popen[bytes]) -> str:
+    assert process.stderr is not None
+    line = process.stderr.readline().decode()
+    assert line.startswith("Review pages: http://127.0.0.1:"), line
+    return line.split()[-1].rstrip("/")
+
+
+async def test_twenty_held_documents_with_the_keyboard_alone(queue: Queue, address: str) -> None:
+    """`a` accepts, `s` skips, `e` extracts again with the tool that the arrow keys choose, `u` undoes."""
+    keys = {}
+    async with opened() as page:
+        await page.goto(address)
+        assert await page.locator("h1").inner_text() == f"{DOCUMENTS} held documents"
+        await page.keyboard.press("j")
+        async with page.expect_navigation():
+            await page.keyboard.press("Enter")
+        for number in range(DOCUMENTS):
+            name = await page.locator("h1").inner_text()
+            assert name not in keys, (keys, await page.locator(".toast").all_inner_texts())
+            keys[name] = "e" if number == 3 else "s" if number % 2 else "a"
+            await page.keyboard.press(keys[name])
+            if keys[name] == "e":
+                await page.keyboard.press("ArrowDown")
+                assert (await page.input_value("#reason")).endswith("may read it")
+            elif number == 4:
+                await page.keyboard.type("every copy is meant")
+            async with page.expect_navigation():
+                await page.keyboard.press("Enter")
+        assert sorted(keys) == [f"{number:02}.txt" for number in range(DOCUMENTS)]
+        done = page.locator(".toast:not([data-poll])")
+        await done.wait_for()
+        assert "is skipped" in await done.inner_text()
+        async with page.expect_navigation():
+            await page.keyboard.press("u")
+        await page.locator(".toast:not([data-poll])").wait_for()
+        assert f"{name} is held" in await page.locator(".toast").inner_text()
+
+    def outcomes() -> dict[str, str | None]:
+        return {name: row.outcome for name, row in queue.way.documents().items()}
+
+    wanted = {name: {"a": "ready", "s": "skipped", "e": "quarantined"}[key] for name, key in keys.items()}
+    wanted[name] = "quarantined"  # the last one
+    until(lambda: outcomes() == wanted, 60, f"{wanted}")
+    queue.settle()
+    fifth, fourth = list(keys)[4], list(keys)[3]
+    (made,) = queue.state(fifth).versions[-1].decisions
+    assert (made.kind.value, made.actor, made.reason) == ("accept", "eva", "every copy is meant")
+    (made,) = queue.state(fourth).versions[-1].decisions
+    assert (made.kind.value, made.tool is not None) == ("re_extract", True)
+    assert queue.dead_letters() == 0
+
+
+async def test_a_group_is_decided_and_taken_back(queue: Queue, address: str) -> None:
+    names = [f"old/{number}.txt" for number in range(22)]
+    await asyncio.to_thread(queue.hold, *(queue.upsert(name, repetitive(f"old {name}")) for name in names))
+    async with opened() as page:
+        await page.goto(f"{address}/groups")
+        await page.get_by_role("link", name="Decide all").first.click()
+        await page.wait_for_url("**/plan*")
+        await page.keyboard.press("s")
+        for _ in ("look", "decide"):
+            async with page.expect_navigation():
+                await page.keyboard.press("Enter")
+        await page.locator(".toast:not([data-poll])").wait_for()
+        assert "answered" in await page.locator(".toast").inner_text()
+        await page.goto(f"{address}/decided")
+        async with page.expect_navigation():
+            await page.get_by_role("button", name="Undo skip").first.click()
+        await page.locator(".toast:not([data-poll])").wait_for()
+        await page.goto(f"{address}/status")
+        await page.get_by_text("ledger").first.wait_for()
+        assert await page.get_by_role("cell", name="dead").count() == 0
+
+
+async def test_what_was_replaced_meanwhile_is_not_decided(queue: Queue, address: str) -> None:
+    await asyncio.to_thread(queue.hold, queue.upsert("late.txt", repetitive("late")))
+    async with opened("409") as page:
+        await page.goto(f"{address}/document?id=app:late.txt")
+        seen = queue.way.documents()["late.txt"].current_offset
+        await asyncio.to_thread(queue.publish, queue.upsert("late.txt", repetitive("later")))
+        await asyncio.to_thread(
+            until,
+            lambda: (
+                queue.way.documents()["late.txt"].current_offset != seen and queue.outcome("late.txt") == "quarantined"
+            ),
+        )
+        await asyncio.to_thread(queue.settle)
+        await page.keyboard.press("a")
+        async with page.expect_navigation():
+            await page.keyboard.press("Enter")
+        assert "newer version" in await page.get_by_role("alert").inner_text()
+    assert queue.history("decisions", "late.txt") == []
+
+
+def test_an_address_that_others_reach_needs_a_token(queue: Queue) -> None:
+    said = queue.way.command("web", "--host", "192.0.2.1", "--port", "0")
+    assert said.status == 2
+    assert "CANONRY_WEB__TOKEN" in said.err
