@@ -101,7 +101,7 @@ def install(folder: Path, packages: list[str]) -> bool:
     if not python.exists():
         subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
     pip = [str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check", *packages]
-    if subprocess.run(pip, check=False, stdout=sys.stderr).returncode:
+    if subprocess.run(pip, check=False, stdout=subprocess.DEVNULL).returncode:
         return False
     done.write_text(wanted, "utf-8")
     return True
