@@ -21,8 +21,10 @@ class Score(msgspec.Struct, frozen=True, kw_only=True):
     fired: bool = False
 
 
-_LIMITS: dict[str, tuple[str, str, bool]] = {
+LIMITS: dict[str, tuple[str, str, bool]] = {
     "badness_per_1000": ("max_badness_per_1000", "mojibake", True),
+    "broken_accents": ("max_broken_accents", "mojibake", True),
+    "broken_words": ("max_broken_words", "low_dictionary_rate", True),
     "cid_per_1000": ("max_cid_per_1000", "cid_leak", True),
     "confidence": ("min_ocr_confidence", "low_ocr_confidence", False),
     "control": ("max_control", "cid_leak", True),
@@ -31,10 +33,16 @@ _LIMITS: dict[str, tuple[str, str, bool]] = {
     "dictionary_rate_loose": ("min_dictionary_rate_loose", "low_dictionary_rate", False),
     "double_decoding": ("max_double_decoding", "mojibake", True),
     "image_only_pages": ("max_image_only_pages", "needs_recognition", True),
+    "impossible_tables": ("max_impossible_tables", "impossible_table", True),
+    "known_pairs": ("min_known_pairs", "low_dictionary_rate", False),
     "letters_and_digits": ("min_letters_and_digits", "low_letter_ratio", False),
     "near_empty_pages": ("max_near_empty_pages", "near_empty_pages", True),
+    "misspelt": ("max_misspelt", "low_dictionary_rate", True),
     "no_language": ("max_no_language", "low_dictionary_rate", True),
+    "odd_case_words": ("max_odd_case", "low_dictionary_rate", True),
     "private_use": ("max_private_use", "cid_leak", True),
+    "rare_characters": ("max_rare_characters", "low_dictionary_rate", True),
+    "reading_order": ("min_reading_order", "reading_order", False),
     "repeated_lines": ("max_repeated_lines", "too_repetitive", True),
     "repeated_ngrams": ("max_repeated_ngrams", "too_repetitive", True),
     "replacement_in_words": ("max_replacement", "replacement_chars", True),
@@ -43,12 +51,15 @@ _LIMITS: dict[str, tuple[str, str, bool]] = {
 }
 """Of each score that decides: the limit in the policy, the code, and the side on which the damage lies."""
 
-_OF_PAGES = {"characters": ("near_empty_page_characters", "near_empty_pages", False)}
+_OF_PAGES = {
+    "characters": ("near_empty_page_characters", "near_empty_pages", False),
+    "broken_words": ("max_broken_words_on_page", "low_dictionary_rate", True),
+}
 
 
 def scored(scores: Mapping[str, float], limits: Thresholds, *, of_page: bool = False) -> list[Score]:
     """The scores with their limits: those that are beyond them first, then by name."""
-    known = {**_LIMITS, **_OF_PAGES} if of_page else _LIMITS
+    known = {**LIMITS, **_OF_PAGES} if of_page else LIMITS
     found = []
     for name, value in scores.items():
         if name not in known:

@@ -7,6 +7,7 @@ from streams.screen import scores as numbers
 from streams.screen import words
 from streams.screen.decoding import double_decoding_share
 from streams.screen.language import detect_language
+from streams.screen.layout import impossible, reading_orders, table_confidence
 from streams.screen.policy import Policy, Thresholds
 from streams.screen.scores import Part
 from streams.screen.spelling import signs_in_words, spelling
@@ -107,6 +108,7 @@ class _Case:
         self._words()
         self._repetition()
         self._language_missing()
+        self._layout()
         self._damaged_pages()
         self._recognition()
 
@@ -260,6 +262,7 @@ class _Case:
             found.garbled / found.words,
             found.glued / found.words,
         )
+        self.scores["broken_words"] = broken
         self.scores["odd_case_words"] = odd = found.odd_case / found.words
         special, wrong = found.special + signs, found.special_garbled + signs
         accents = wrong / special if special and words.has_accents(code) else 0.0
@@ -349,6 +352,24 @@ class _Case:
             self._hold("too_repetitive", f"{lines:.0%} of the text are lines that came before")
         elif runs > limits.max_repeated_ngrams:
             self._hold("too_repetitive", f"{runs:.0%} of the text came before, word for word")
+
+    def _layout(self) -> None:
+        limits, orders = self.limits, reading_orders(self.body)
+        for number, sure in orders.items():
+            self.pages[number]["reading_order"] = sure
+            if sure < limits.min_reading_order:
+                self.damaged.setdefault("reading_order", set()).add(number)
+        if orders:
+            self.scores["reading_order"] = min(orders.values())
+        tables = self.body.tables
+        if tables:
+            wrong = impossible(tables)
+            self.scores["impossible_tables"] = len(wrong) / len(tables)
+            if (sure_of := table_confidence(tables)) is not None:
+                self.scores["table_confidence"] = sure_of
+            if len(wrong) > limits.max_impossible_tables * len(tables):
+                shown = ", ".join(str(index + 1) for index in wrong[:10])
+                self._hold("impossible_table", f"cells overlap or lie outside in table {shown} of {len(tables)}")
 
     def _kind_of_page(self) -> None:
         """The extractor saw that this is not the document, only what stands in its place."""
