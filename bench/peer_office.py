@@ -288,8 +288,9 @@ def xlsx(more: int = 0) -> bytes:
         ["See there", True],
         styles={(r, c): c for r in (1, 2, 3) for c in (1, 2, 3, 4)},
     ).replace('<row r="4">', '<row r="4" hidden="1">')
+    long: list[list[x.Value] | None] = [[f"Depot {at}", at / 997, 40000 + at, at * 1.25, at / 24] for at in range(more)]
     data += x.rows(
-        *([f"Depot {at}", at / 997, 40000 + at, at * 1.25, at / 24] for at in range(more)),
+        *long,
         first=20,
         styles={(20 + at, col): col for at in range(more) for col in (1, 2, 3, 4)},
     )

@@ -73,7 +73,7 @@ def msg() -> bytes:
         0x001A: "IPM.Note",
     }
     attached = compounds.attachment({0x3705: 1}, {0x3707: "Masse.csv", 0x3704: "Masse.csv"}, b"a,b\n1,2\n")
-    tree = compounds.message(attached, numbers={0x340D: 0x40000})
+    tree = dict(compounds.message(attached, numbers={0x340D: 0x40000}))
     for number, value in texts.items():
         raw = value.encode("utf-16-le") if isinstance(value, str) else value
         tree[f"__substg1.0_{number:04X}001F"] = raw

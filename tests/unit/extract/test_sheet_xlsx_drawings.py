@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from streams.records import BlockKind, CanonBody
+from tests.unit.extract.pptx_files import NAMESPACES as CHART
 from tests.unit.extract.pptx_files import A
 from tests.unit.extract.sheet_files import RELS, make, read, rows, sheet
-from tests.unit.extract.test_drawing_charts import NAMESPACES as CHART
 from tests.unit.extract.test_drawing_charts import numbers, strings, title
 
 SPACES = (
