@@ -68,7 +68,7 @@ def read_pages(pdf: Pdf, reader: str | None = None) -> Work:
             work.warn("text_layer_replaced")
         if unreadable:
             work.warn("text_layer_unreadable")
-        tables = pdf_tables.page_tables(pdf, page, lines, work.warn)
+        tables = pdf_tables.page_tables(pdf, page, lines, work.warn, unreadable=unreadable)
         figures = _figures(page, lines)
         for _, group in lines.groups:
             for line in group:

@@ -20,11 +20,14 @@ _SAME_EDGE = 12.0
 _MOST_GRIDS = 30  # tables of one page; a page with more is a drawing
 
 
-def page_tables(pdf: Pdf, page: PageRead, lines: PageLines, warn: Callable[[str], None]) -> list[PageTable]:
+def page_tables(
+    pdf: Pdf, page: PageRead, lines: PageLines, warn: Callable[[str], None], *, unreadable: bool = False
+) -> list[PageTable]:
     """Tables of a page; a line that stands for it takes the place of each one's text.
 
-    Tables whose rules are drawn come first; the layout model is asked for what else looks like one. `warn` is told
-    `page_failed` when words can't be read, `tables_unsure` when the model can't be had, fails, or is asked too much.
+    Tables whose rules are drawn come first; the layout model is asked for what else looks like one, unless the page's
+    text is `unreadable`, for recognition will read it anew. `warn` is told `page_failed` when words can't be read,
+    `tables_unsure` when the model can't be had, fails, or is asked too much.
     """
     if not lines.groups:
         return []
@@ -37,7 +40,7 @@ def page_tables(pdf: Pdf, page: PageRead, lines: PageLines, warn: Callable[[str]
             table = pdf_table_fill.fill(grid, words.seen(), group, frame)
             if table is not None and pdf_table_fill.is_whole(table):
                 _keep(table, lines, tables)
-        if pdf_table_signs.may_hold_tables(group, page.vectors, frame):
+        if not unreadable and pdf_table_signs.may_hold_tables(group, page.vectors, frame):
             for laid in pdf.laid_tables(lines.number, frame.turn, len(page.lines) + len(page.vectors)):
                 if not any(_overlap(laid.box, table.box) for table in tables):
                     table = pdf_table_laid.fill(laid, words.seen(), group, frame)

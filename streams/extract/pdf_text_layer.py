@@ -43,6 +43,7 @@ _SAMPLE_WORDS = 60
 _SURE = 0.9  # of a language
 _MOST_IN_VAIN = 5  # pages that no other library could read, after which a document's other pages are not tried
 _MOST_READ_AGAIN = 200  # pages of a document that other libraries read
+_LOST = re.compile("[\ufffd\ue000-\uf8ff\x00-\x08\x0e-\x1f]{4,}")
 _NUMBER = re.compile(r"[-+(]?[$€£¥]?\d[\d.,:/ ]*[%)°]?")
 _EDGES = re.compile(r"^[^\w]+|[^\w]+$")
 _INSIDE = re.compile(r"[-'’/–—]")
@@ -70,6 +71,7 @@ class _Text(msgspec.Struct, frozen=True, kw_only=True):
 
     ink: int
     broken: float
+    lost: float = 0.0  # share of the characters without meaning that stand together: words, not signs of a formula
     rate: float | None = None  # share of known words
     no_language: float = 0.0
     lowercase: float = 0.0  # share of words in small letters
@@ -77,9 +79,14 @@ class _Text(msgspec.Struct, frozen=True, kw_only=True):
     sure: bool = False  # of a language, where words do not stand apart
 
     @property
+    def is_readable(self) -> bool:
+        """Whether its words are known, whatever else it holds."""
+        return self.sure if self.rate is None else self.rate >= GOOD
+
+    @property
     def is_text(self) -> bool:
         """Whether it is surely what people write: digits alone could be any."""
-        return self.broken <= BROKEN and (self.sure if self.rate is None else self.rate >= GOOD)
+        return self.broken <= BROKEN and self.is_readable
 
 
 def _pdfium(page: bytes) -> list[Glyph]:
@@ -166,13 +173,14 @@ class TextLayers:
             return _Text(ink=0, broken=0.0)
         lone = text.split().count("\ufffd") if found.replacement else 0  # a bullet that no font can name
         broken = (found.replacement - lone + found.private_use + found.control) / found.ink
+        lost = sum(map(len, _LOST.findall(text))) / found.ink if broken > BROKEN else 0.0
         if lines.ocr:
-            return _Text(ink=found.ink, broken=broken, rate=self._recognised_rate(text))
+            return _Text(ink=found.ink, broken=broken, lost=lost, rate=self._recognised_rate(text))
         tokens = scores.spaced_words(text)
         if tokens is None:
-            return _Text(ink=found.ink, broken=broken, sure=detect_language(text)[1] >= _SURE)
+            return _Text(ink=found.ink, broken=broken, lost=lost, sure=detect_language(text)[1] >= _SURE)
         if len(tokens) < scores.SHORT_TOKENS:
-            return _Text(ink=found.ink, broken=broken)
+            return _Text(ink=found.ink, broken=broken, lost=lost)
         step = max(1, len(tokens) // _SAMPLE_WORDS)
         rate = scores.dictionary_rate(text, tokens[::step], [self._language], enough=GOOD)
         if (rate.value or 0.0) < GOOD:
@@ -183,6 +191,7 @@ class TextLayers:
         return _Text(
             ink=found.ink,
             broken=broken,
+            lost=lost,
             rate=rate.value,
             no_language=rate.no_language or 0.0,
             lowercase=sum(token.islower() and len(token) > 1 for token in tokens) / len(tokens),
@@ -225,6 +234,8 @@ class TextLayers:
             return text.rate is not None and text.rate < BAD_RECOGNITION
         if text.words >= _MIN_WORDS:
             return (text.rate is not None and text.rate < FEW_KNOWN) or text.no_language > NO_LANGUAGE
+        if text.rate is not None and text.rate >= GOOD:
+            return False
         return self._is_unmapped(page, lines)
 
     def _is_unreadable(self, page: PageRead, lines: PageLines, text: _Text | None = None) -> bool:
@@ -233,7 +244,8 @@ class TextLayers:
         if not self._is_suspect(text, page, lines):
             return False
         if text.broken > BROKEN:
-            return text.broken > UNREADABLE
+            readable = text.is_readable and text.lost <= UNREADABLE / 2
+            return text.broken > UNREADABLE and not readable
         if lines.ocr or text.words < _MIN_WORDS:
             return True
         few = text.rate is not None and text.rate < FEW_KNOWN

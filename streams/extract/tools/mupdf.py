@@ -117,7 +117,7 @@ class Pdf:
         self._path = path
         self.anew = anew  # qpdf has written the file anew, for MuPDF could not read it
         self.repaired = bool(document.is_repaired)
-        self._words: tuple[int, Any] | None = None
+        self._last: tuple[int, Any, Any] | None = None  # number, page, and text page of what is seen, if there is one
         self._asked = 0  # pieces of the pages whose tables the layout model was asked for
         self._other_words: tuple[int, list[Word]] | None = None
         self._numbers: dict[int, int] | None = None
@@ -125,6 +125,7 @@ class Pdf:
 
     def close(self) -> None:
         """Let go of the file and of what MuPDF keeps of it."""
+        self._last = None
         self._document.close()
         pymupdf.TOOLS.store_shrink(100)
 
@@ -220,13 +221,14 @@ class Pdf:
         lines = list(_lines(blocks, place))
         painted: list[tuple[int, Box]] = []
         clipped = 0
+        shown = textpage if all(block["type"] == 0 for block in blocks) else None  # a vector may part a word
         if _has_more_than_text(page):
             shown = page.get_textpage(clip=everywhere, flags=_SHOWN)
             painted = [(int(image["size"]), place.box(image["bbox"])) for image in shown.extractIMGINFO()]
             clipped = sum(len(span.text) for line in lines for span in line.spans) - _length(shown)
             if clipped > 0:  # the common page has nothing clipped and is not converted twice
                 lines = list(_lines(_shown_text(page), place))
-        self._words = (number, page)
+        self._last = number, page, shown
         vectors = [
             Vector(place.box(block["bbox"]), int(block["color"]) & 0xFFFFFF, bool(block["stroked"]))
             for block in blocks
@@ -249,11 +251,9 @@ class Pdf:
         if self._other_words is not None and self._other_words[0] == number:
             return self._other_words[1]
         try:
-            page = self._page(number)
+            page, shown = self._shown(number)
             place = _Placement(page.rotation_matrix if int(page.rotation) % 360 else None)
-            flags = pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_CLIP
-            found = page.get_textpage(clip=pymupdf.INFINITE_RECT(), flags=flags).extractWORDS()
-            return [Word(place.box(word[:4]), str(word[4])) for word in found]
+            return [Word(place.box(word[:4]), str(word[4])) for word in shown.extractWORDS()]
         except FAULTS as error:
             raise PageError(f"page {number}: {error}") from error
 
@@ -302,8 +302,12 @@ class Pdf:
         mupdf = pymupdf.mupdf
         return mupdf.pdf_lookup_page_obj(mupdf.pdf_document_from_fz_document(self._document.this), number - 1)
 
-    def _page(self, number: int) -> Any:
-        return self._words[1] if self._words and self._words[0] == number else self._document.load_page(number - 1)
+    def _shown(self, number: int) -> tuple[Any, Any]:
+        """Page `number` and the text page of its visible text: the one that it was read from, where there is one."""
+        page, shown = self._last[1:] if self._last and self._last[0] == number else (None, None)
+        page = page or self._document.load_page(number - 1)
+        flags = pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_CLIP
+        return page, shown or page.get_textpage(clip=pymupdf.INFINITE_RECT(), flags=flags)
 
     def _page_number(self, xref: int) -> int | None:
         """The number of the page that this object is."""

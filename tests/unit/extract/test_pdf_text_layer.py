@@ -141,6 +141,22 @@ def test_few_characters_of_a_font_that_nothing_explains(tmp_path: Path) -> None:
     assert states(run(tmp_path, maker)) == [("", True)]
     document.update_stream(content, b"BT /F1 12 Tf 72 700 Td (1,234.50 17% 12) Tj ET")
     assert states(run(tmp_path, maker)) == [("", False)]
+    words = b"(FIGURE 1: THE VALUE OF THE FUNCTION AND THE EXACT SOLUTION OF THE PROBLEM)"
+    document.update_stream(content, b"BT /F1 9 Tf 72 700 Td " + words + b" Tj ET")
+    assert states(run(tmp_path, maker)) == [("", False)]
+
+
+@pytest.mark.parametrize(
+    ("signs", "unreadable"), [("4 = 71 + 25 - 9", False), ("4271925 4471 25919283", True)], ids=["formulas", "words"]
+)
+def test_odd_glyphs_of_formulas_leave_a_page_readable(tmp_path: Path, signs: str, unreadable: bool) -> None:
+    def figures_lost(stream: bytes) -> bytes:
+        signs = b"<0009> <0040> <0028>"
+        assert signs in stream
+        return stream.replace(signs, b"<0009> <0010> <0028>\n<0011> <001a> <e030>\n<001b> <0040> <003a>")
+
+    draft = run(tmp_path, written([*PROSE, *[signs] * 12], figures_lost))
+    assert states(draft)[0][1] is unreadable
 
 
 @pytest.mark.parametrize("lines", [PARTS, NAMES, CODE, WELSH], ids=["parts", "names", "code", "welsh"])
