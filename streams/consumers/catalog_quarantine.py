@@ -237,6 +237,21 @@ def held_groups(connection: sa.Connection, wanted: HeldFilter) -> list[GroupRow]
     return sorted(found, key=lambda row: (-row.count, row.group.id))
 
 
+def held_values(connection: sa.Connection) -> dict[str, list[str]]:
+    """What the filters of held documents may be set to: all values of code, format, tool and source that there are."""
+    column = t.quarantine.c
+    kinds = {
+        "code": t.held_problems.c.code,
+        "format": column.media_type,
+        "tool": column.extractor,
+        "source": column.source,
+    }
+    return {
+        name: sorted(value for value in connection.scalars(sa.select(kind).distinct()) if value)
+        for name, kind in kinds.items()
+    }
+
+
 _BY = {
     "source": (t.quarantine.c.source, t.documents.c.source),
     "format": (t.quarantine.c.media_type, t.documents.c.media_type),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -10,21 +9,19 @@ import msgspec
 from aiohttp import web
 
 from streams.consumers.catalog import Catalog
+from streams.consumers.catalog_quarantine import held_values
 from streams.errors import NotFound, UsageError
 from streams.ops import quarantine
 from streams.ops.quarantine import VERDICTS, Choice, DecidedFilter
 from streams.records import DecisionKind
 from streams.web.filters import AGES, NOBODY, Wanted
 from streams.web.guard import VISITOR
-from streams.web.site import SITE, Site
+from streams.web.site import SITE
 
 ON_A_PAGE = 50
 EXAMPLES = 12
 LATELY = timedelta(days=2)
 MOST_LATELY = 100
-KNOWN_S = 15.0
-"""How long the choices of the filters are believed."""
-
 OWN = ""
 """Names the format's own extractor in a form."""
 
@@ -71,30 +68,15 @@ async def queue(request: web.Request) -> web.Response:
     def look(catalog: Catalog) -> dict[str, Any]:
         meant = wanted.held()
         rows = quarantine.listed(catalog, meant, ON_A_PAGE + 1, after)
+        with catalog.reading() as connection:
+            choices = held_values(connection)
         return {"total": quarantine.count(catalog, meant), "rows": rows[:ON_A_PAGE],
                 "more": _after(rows[ON_A_PAGE - 1]) if len(rows) > ON_A_PAGE else "",
-                "choices": _choices(site, catalog)}  # fmt: skip
+                "choices": choices}  # fmt: skip
 
     found = await site.ask(look)
     return site.page(request, "queue.html", wanted=wanted, ages=list(AGES), nobody=NOBODY, now=datetime.now(UTC),
                      under_way=site.deciding.under_way(), done=await told(request), after=after, **found)  # fmt: skip
-
-
-def _choices(site: Site, catalog: Catalog) -> dict[str, list[str]]:
-    """What the filters may be set to."""
-    looked_at, found = site.choices
-    if time.monotonic() - looked_at > KNOWN_S:
-        rows = quarantine.groups(catalog, quarantine.HeldFilter())
-        found = {
-            "code": sorted({row.group.code for row in rows}),
-            "format": sorted({row.group.media_type for row in rows if row.group.media_type}),
-            "tool": sorted({row.group.tool for row in rows if row.group.tool}),
-            "source": sorted(
-                {share.name for share in quarantine.statistics(catalog, "source", 1).shares if share.name}
-            ),
-        }
-        site.choices = time.monotonic(), found
-    return found
 
 
 async def groups(request: web.Request) -> web.Response:

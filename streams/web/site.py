@@ -42,7 +42,6 @@ class Site:
         self.standing = Standing(settings)
         self.deciding = Deciding(settings, self.standing)
         self.static = {name: (HERE / "static" / name).read_bytes() for name in STATIC}
-        self.choices: tuple[float, dict[str, list[str]]] = (float("-inf"), {})  # of the filters, and when looked at
         self._catalog: Catalog | None = None
         self._opened: object = None
         version = hashlib.sha256(b"".join(self.static.values())).hexdigest()[:12]
