@@ -197,6 +197,7 @@ def clock(files: dict[str, list[Path]], names: list[str], peers: Path, rounds: i
     values: dict[str, Any] = {}
     slower = []
     for kind, paths in files.items():
+        print(f"{kind}: {len(paths)} files", file=sys.stderr, flush=True)
         readers = {name: Reader(name, peers) for name in names}
         asked = {"time": [str(path) for path in paths]}
         taken: dict[str, list[float]] = defaultdict(list)
