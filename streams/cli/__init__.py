@@ -39,6 +39,7 @@ class Commands(click.Group):
         "consumer": "run",
         "inspect": "files",
         "triage": "files",
+        "calibrate": "calibrate",
         "status": "documents",
         "lag": "lag",
         "doc": "documents",
