@@ -38,9 +38,6 @@ MAX_PAGE_SCORES = 800
 blob store has all of it."""
 
 
-QUESTIONS = 2
-"""Where an engine hangs on a page, it is asked which way is up and what is written, and the page is given up."""
-
 SCREEN_AT_ONCE_S = 5.0
 """Where extraction took longer, the screen gets a job and a time limit of its own."""
 
@@ -98,6 +95,7 @@ class ScreenArgs(msgspec.Struct, frozen=True, kw_only=True):
 
     size: int  # bytes of the original
     policy_file: str | None = None
+    source: str | None = None  # registered name: the policy may have exceptions for it
 
 
 class ExtractArgs(msgspec.Struct, frozen=True, kw_only=True):
@@ -239,7 +237,7 @@ def run_extract(args: ExtractArgs) -> CanonBody:
 def run_screen(body: CanonBody, args: ScreenArgs) -> ScreenAnswer:
     from streams.screen import screen
 
-    screening = screen(body, _policy(args.policy_file), size=args.size)
+    screening = screen(body, _policy(args.policy_file), size=args.size, source=args.source)
     if len(screening.pages) > MAX_PAGE_SCORES:
         warnings = [*screening.warnings, "page_scores_dropped"]
         screening = msgspec.structs.replace(screening, pages=[], warnings=warnings)
@@ -353,7 +351,6 @@ def _extract_job(args: msgspec.Raw, body: bytes) -> tuple[Any, bytes]:
 
 def _recognise_job(args: msgspec.Raw, body: bytes) -> tuple[Any, bytes]:
     from streams.extract.recognise import RecogniseRequest, recognise
-    from streams.extract.tools.tesseract import Tesseract
 
     given = msgspec.json.decode(args, type=RecogniseArgs)
     started = time.perf_counter()
@@ -365,8 +362,8 @@ def _recognise_job(args: msgspec.Raw, body: bytes) -> tuple[Any, bytes]:
             pages=given.pages,
             languages=given.languages,
             max_pixels=given.max_pixels,
-        ),
-        engine=Tesseract(seconds=given.page_timeout_s / QUESTIONS),
+            page_seconds=given.page_timeout_s,
+        )
     )
     attempt = attempt_of(canon, time.perf_counter() - started)
     started = time.perf_counter()
@@ -380,10 +377,13 @@ def _recognition_plan_job(args: msgspec.Raw, body: bytes) -> tuple[Any, bytes]:
     from streams.extract.recognise.engine import EngineUnavailable
 
     given = msgspec.json.decode(args, type=RecognitionPlanArgs)
-    pages = given.pages or pages_needing(avro_decode(CanonBody, body))
+    before = avro_decode(CanonBody, body)
+    pages = given.pages or pages_needing(before)
     now, rest = pages[: given.most], pages[given.most :]
     try:
-        named = fingerprint(given.detection, given.languages, pages=now, max_pixels=given.max_pixels)
+        named = fingerprint(
+            given.detection, given.languages, pages=now, before=before.fingerprint, max_pixels=given.max_pixels
+        )
     except EngineUnavailable as error:
         return RecognitionPlan(unavailable=str(error)), b""
     return RecognitionPlan(pages=now, rest=rest, fingerprint=named), b""

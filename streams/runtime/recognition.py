@@ -64,9 +64,14 @@ def pages_of(request: RecognitionRequest) -> int:
     return max(1, round((count or 1) * judged.screening.scores.get("image_only_pages", 0.0)))
 
 
-def longest_s(settings: Settings, pages: int = PAGES_AT_ONCE) -> float:
-    """Seconds that recognising so many pages may take."""
+def job_s(settings: Settings, pages: int) -> float:
+    """Seconds that a job for so many pages may take: theirs, and as much as for one for putting the canon together."""
     return settings.recognition.page_timeout_s * (pages + 1)
+
+
+def longest_s(settings: Settings) -> float:
+    """Seconds that an event may take: its pages together, and one of them alone where that failed."""
+    return job_s(settings, PAGES_AT_ONCE) + job_s(settings, 1)
 
 
 class Recogniser:
@@ -76,11 +81,14 @@ class Recogniser:
         self._settings = settings
         self._slots = slots
 
-    async def plan(self, body: bytes, detection: Detection, pages: list[int], languages: list[str]) -> RecognitionPlan:
+    async def plan(
+        self, body: bytes, detection: Detection, pages: list[int], languages: list[str], *, most: int | None = None
+    ) -> RecognitionPlan:
         """Which pages come next, and the fingerprint of the canon that they will give.
 
         Args:
             pages: those that are asked for; empty: all that need it.
+            most: pages at once; None: as many as one event has.
 
         Raises:
             SlotFailure, DocumentError: as the slots.
@@ -90,7 +98,7 @@ class Recogniser:
             pages=pages,
             languages=languages,
             max_pixels=self._settings.recognition.max_pixels,
-            most=PAGES_AT_ONCE,
+            most=most or PAGES_AT_ONCE,
         )
         plan, _, _ = await with_attempts(
             self._settings.worker.max_attempts,
@@ -115,7 +123,7 @@ class Recogniser:
             page_timeout_s=self._settings.recognition.page_timeout_s,
             screen=screen,
         )
-        timeout_s = longest_s(self._settings, len(pages))
+        timeout_s = job_s(self._settings, len(pages))
         answer, out, _ = await with_attempts(
             self._settings.worker.max_attempts,
             lambda: self._slots.run("recognise", args, ExtractAnswer, body=body, timeout_s=timeout_s),
@@ -131,13 +139,24 @@ class Recogniser:
             SlotFailure, DocumentError: as the slots.
         """
         pages: list[int] = []
+        most: int | None = None
+        done: ExtractAnswer | None = None
         while True:
-            plan = await self.plan(body, detection, pages, languages)
+            plan = await self.plan(body, detection, pages, languages, most=most)
             if plan.unavailable is not None or not plan.pages:
                 return plan.unavailable or NO_PAGE
-            answer, body = await self.read(path, body, detection, plan.pages, languages, screen)
+            try:
+                done, body = await self.read(path, body, detection, plan.pages, languages, screen)
+            except SlotFailure:
+                if len(plan.pages) > 1:
+                    pages, most = [*plan.pages, *plan.rest], 1
+                    continue
+                if not plan.rest and done is None:
+                    raise
+            most = None
             if not plan.rest:
-                return answer, body
+                assert done is not None
+                return done, body
             pages = plan.rest
 
 
@@ -189,7 +208,7 @@ class RecognizeStage(Stage):
         if plan.unavailable is not None or not plan.pages:
             return self._gave_nothing(event, request, plan.unavailable or NO_PAGE)
         content = request.document.content
-        screen = screen_args(self._settings, content.size)
+        screen = screen_args(self._settings, content.size, request.document.manifest.source)
 
         async def read(path: Path) -> tuple[ExtractAnswer, bytes]:
             self._meter.spend(len(plan.pages))
@@ -197,14 +216,23 @@ class RecognizeStage(Stage):
             self._metrics.recognised.labels(event.context.lane.value).inc(len(plan.pages))
             return found
 
-        try:
-            payload, attempt, judged = await self._canon(canon_key(content.sha256, plan.fingerprint), content, read)
-        except SlotFailure as error:
-            if not plan.rest:
-                raise
-            # These pages stay as they were, and the screen will name them; the others are not lost with them.
-            log.warning("recognize: pages %s of %s could not be read: %s", plan.pages, event.key, error)
-            return Outputs(first=[Outgoing("recognize", event.key, msgspec.structs.replace(request, pages=plan.rest))])
+        while True:
+            try:
+                key = canon_key(content.sha256, plan.fingerprint)
+                payload, attempt, judged = await self._canon(key, content, read)
+                break
+            except SlotFailure as error:
+                log.warning("recognize: pages %s of %s could not be read: %s", plan.pages, event.key, error)
+                if len(plan.pages) > 1:
+                    # One of them is at fault: the first is read alone now, the others come with the next event.
+                    pages = [*plan.pages, *plan.rest]
+                    plan = await self._recogniser.plan(body, request.detection, pages, request.languages, most=1)
+                elif plan.rest:
+                    # This page stays as it was, and the screen will name it; the others are not lost with it.
+                    more = msgspec.structs.replace(request, pages=plan.rest)
+                    return Outputs(first=[Outgoing("recognize", event.key, more)])
+                else:
+                    raise
         timing = self._timing(started, time.perf_counter() - clock - (judged.seconds if judged else 0.0))
         timings = [*request.timings, timing]
         if plan.rest:

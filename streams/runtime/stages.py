@@ -112,6 +112,9 @@ class Stage:
     ) -> tuple[Payload, Attempt, Judged | None]:
         """The canon under this key; made of the original if it is not there, and then judged at once.
 
+        What is made is kept under its own fingerprint: a canon that lacks pages is not found again under the key of
+        the whole one.
+
         Raises:
             DocumentError, SlotFailure, BlobNotFound, BlobCorrupt: as `make` and the store.
         """
@@ -124,6 +127,7 @@ class Stage:
                 async with self._original(content) as path:
                     answer, body = await make(path)
                 attempt = answer.attempt
+                key = canon_key(content.sha256, attempt.fingerprint)
                 payload, ours = await self._keep(key, body)
                 if ours:
                     judged = answer.judged
@@ -196,10 +200,10 @@ async def with_attempts(most: int, once: Callable[[], Awaitable[R]]) -> R:
     raise AssertionError("max_attempts is at least 1")
 
 
-def screen_args(settings: Settings, size: int) -> ScreenArgs:
-    """How a canon of a content of `size` bytes is judged."""
+def screen_args(settings: Settings, size: int, source: str | None = None) -> ScreenArgs:
+    """How a canon of a content of `size` bytes is judged for a source: a canon is shared, a judgement is not."""
     policy = settings.screen.policy_file
-    return ScreenArgs(size=size, policy_file=str(policy) if policy else None)
+    return ScreenArgs(size=size, policy_file=str(policy) if policy else None, source=source)
 
 
 class DecodeStage(Stage):
@@ -350,7 +354,7 @@ class ExtractStage(Stage):
             language_hint=decoded.document.manifest.language_hint,
             max_pages=self._settings.limits.max_pages,
             tool=decoded.tool,
-            screen=screen_args(self._settings, content.size),
+            screen=screen_args(self._settings, content.size, decoded.document.manifest.source),
         )
         answer, body, _ = await with_attempts(
             self._settings.worker.max_attempts, lambda: self._slots.run("extract", args, ExtractAnswer)

@@ -24,6 +24,10 @@ class EngineFailed(Exception):
     """The engine gave no answer for one image: it crashed, or took longer than it may."""
 
 
+class EngineTooSlow(EngineFailed):
+    """It took longer than it may."""
+
+
 class SeenWord(NamedTuple):
     """A word as recognised; `confidence` is 0..1."""
 
@@ -73,10 +77,10 @@ class Engine(Protocol):
         """A digest of all that can change what the engine reads: its version and its models."""
         ...
 
-    def read(self, image: Image.Image, languages: Sequence[str], *, dpi: int | None) -> list[SeenLine]:
-        """Lines of a grey image. Raises EngineFailed."""
+    def read(self, image: Image.Image, languages: Sequence[str], *, dpi: int | None, seconds: float) -> list[SeenLine]:
+        """Lines of a grey image. Raises EngineFailed, also when it takes longer than so many seconds."""
         ...
 
-    def orientation(self, image: Image.Image) -> Orientation | None:
-        """How the text lies; None where the engine can't tell. Raises EngineFailed."""
+    def orientation(self, image: Image.Image, *, seconds: float) -> Orientation | None:
+        """How the text lies; None where the engine can't tell. Raises EngineFailed, as `read`."""
         ...

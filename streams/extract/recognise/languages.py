@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from streams.screen import words
 from streams.screen.language import detect_language
@@ -51,6 +51,7 @@ GOOD_RATE = 0.85
 """Share of known words from which a text is taken to be in the language it was read with."""
 
 _MIN_WORDS = 12
+_SHORTEST = 4  # letters of a word that chance hardly makes
 _BETTER = 0.08  # dictionary rate by which the detected language must be ahead
 
 
@@ -79,6 +80,14 @@ def rate(text: str, language: str) -> float | None:
     return words.known(found, code) / len(found) if len(found) >= _MIN_WORDS else None
 
 
+def all_known(text: str, read_with: Sequence[str]) -> bool:
+    """Whether a text has words, and a word list of the languages that it was read with knows each of them."""
+    found = words.tokens(text)
+    long = any(len(word) >= _SHORTEST for word in found)
+    lists = [code for language in read_with if (code := words.list_for(language)) is not None]
+    return long and any(words.known(found, code) == len(found) for code in lists)
+
+
 def written_in(text: str, read_with: Sequence[str]) -> str | None:
     """The language that a recognised text is surely in, when it is none of those it was read with.
 
@@ -102,10 +111,27 @@ def language_of(text: str) -> str | None:
     return detect_language(text)[0]
 
 
-def foreign_parts(paragraphs: Iterable[str], read_with: Sequence[str]) -> list[str]:
-    """Further languages of single paragraphs, most text first."""
-    found: dict[str, int] = {}
-    for text in paragraphs:
-        if len(text) >= 2 * MIN_LETTERS and (language := written_in(text, read_with)) is not None:
-            found[language] = found.get(language, 0) + len(text)
-    return sorted(found, key=lambda code: (-found[code], code))
+def of_parts(paragraphs: Sequence[str], read_with: Sequence[str]) -> list[str | None]:
+    """The language of each paragraph that is in another one than those it was read with.
+
+    A long paragraph tells its language for sure; a short one counts for a language that a long one has, and what says
+    too little for any goes with the paragraph before or after it.
+    """
+    asked = [_of_part(text, read_with) for text in paragraphs]
+    sure = {code for code, text in zip(asked, paragraphs, strict=True) if code and len(text) >= 2 * MIN_LETTERS}
+    told = [code if code in sure else None for code in asked]
+    found = list(told)
+    for number, text in enumerate(paragraphs):
+        if told[number] is None and len(text) < 2 * MIN_LETTERS and not _is_known(text, read_with):
+            beside = [told[at] for at in (number - 1, number + 1) if 0 <= at < len(told) and told[at]]
+            found[number] = beside[0] if beside else None
+    return found
+
+
+def _of_part(text: str, read_with: Sequence[str]) -> str | None:
+    # the word list is quicker than the model of languages
+    return None if _is_known(text, read_with) else written_in(text, read_with)
+
+
+def _is_known(text: str, read_with: Sequence[str]) -> bool:
+    return any((known := rate(text, code)) is not None and known >= GOOD_RATE for code in read_with)

@@ -6,7 +6,9 @@ reading ends the work, and an ordinary page costs one run of the engine.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
+from functools import cache
 from itertools import groupby
 from statistics import median
 
@@ -16,6 +18,7 @@ from PIL import Image
 from streams.extract.recognise import languages as by_language
 from streams.extract.recognise.engine import Engine, Orientation, SeenLine, SeenWord
 from streams.extract.recognise.leaders import without_leaders
+from streams.extract.recognise.places import around, parts_of, placed, turned_lines
 from streams.extract.recognise.skew import WORTH_MENDING, is_blank, is_dark, skew
 from streams.extract.tools.pillow import inverted, resized, straightened, turned
 
@@ -42,9 +45,15 @@ _SURE_OF_SCRIPT = 1.0
 _SURE_OF_UPRIGHT = 5.0
 _UNREAD_SHARE = 0.12  # of the letters, in paragraphs that could not be read: another script may be theirs
 _UNREAD_LETTERS = 30
+_AS_GOOD = 0.97  # of the evidence of a reading: one in the right language may be as sure as one in a wrong one
+_MOST_PARTS = 6  # of a page, in other languages: the engine takes a tenth of a second to start
+_MARGIN = 8  # pixels around a part of a page
 
 Enlarge = Callable[[float], Image.Image | None]
 """The same page, so many times as large; None where that would be too many pixels."""
+
+_Sized = tuple[Image.Image, float]
+"""A page, and how many of its pixels are one of the page that was given."""
 
 
 class Reading(msgspec.Struct, kw_only=True):
@@ -71,8 +80,7 @@ class Reading(msgspec.Struct, kw_only=True):
 
     @property
     def evidence(self) -> float:
-        """Letters that were read for sure, less those that were guessed."""
-        return sum(letters(word.text) * (word.confidence - 0.5) for word in self.words)
+        return evidence(self.words)
 
     @property
     def is_sure(self) -> bool:
@@ -91,6 +99,11 @@ def confidence(words: Sequence[SeenWord]) -> float | None:
     return sum(letters(word.text) * word.confidence for word in words) / total if total else None
 
 
+def evidence(words: Sequence[SeenWord]) -> float:
+    """Letters that were read for sure, less those that were guessed."""
+    return sum(letters(word.text) * (word.confidence - 0.5) for word in words)
+
+
 def _is_read(word: SeenWord) -> bool:
     return word.confidence >= 0.8 and letters(word.text) >= 3
 
@@ -98,8 +111,15 @@ def _is_read(word: SeenWord) -> bool:
 class Reader:
     """Reads the pages of one document, one after the other; a language that a page was found in is the next guess."""
 
-    def __init__(self, engine: Engine, wanted: Sequence[str]) -> None:
+    def __init__(self, engine: Engine, wanted: Sequence[str], *, seconds: float) -> None:
+        """
+        Args:
+            wanted: languages (ISO 639-1), best guess first.
+            seconds: for all questions about one page.
+        """
         self._engine = engine
+        self._seconds = seconds
+        self._until = 0.0  # of the page that is read now
         self._installed = engine.languages()
         self._wanted = tuple(wanted)
         self._now: tuple[str, ...] = (by_language.first_choice(wanted, self._installed),)
@@ -114,8 +134,9 @@ class Reader:
             dpi: pixels per inch, where known.
 
         Raises:
-            EngineFailed: no reading at all.
+            EngineFailed: an answer is missing. A reading without it may look whole, and another machine would have it.
         """
+        self._until = time.monotonic() + self._seconds
         if is_blank(page):
             return Reading(lines=[], size=page.size, languages=self._now), False
         dark = is_dark(page)
@@ -143,14 +164,23 @@ class Reader:
             angle = 0.0
         else:
             upright = straightened(upright, -angle)
-        lines = without_leaders(self._engine.read(upright, languages, dpi=dpi))
+        lines = without_leaders(self._engine.read(upright, languages, dpi=dpi, seconds=self._left()))
         return Reading(lines=lines, size=upright.size, factor=factor, turn=turn, skew=angle, languages=tuple(languages))
+
+    def _left(self) -> float:
+        """Seconds that are left for the page."""
+        return max(0.001, self._until - time.monotonic())
 
     # --- which way is up -----------------------------------------------------------------------------------------
 
     def _stood_up(self, image: Image.Image, reading: Reading, lying: int, dpi: int | None) -> Reading:
         """A page whose lines run up or down, turned so that they run to the right; up and down are often mistaken."""
         turn = (360 - lying) % 360
+        if reading.is_sure and abs(skew(turned(image, turn))) < WORTH_MENDING:
+            # the engine turned the lines itself, and reads them no better again
+            return msgspec.structs.replace(
+                reading, lines=turned_lines(reading.lines, reading.size, turn), size=reading.size[::-1], turn=turn
+            )
         for degrees in (turn, (turn + 180) % 360) if reading.is_sure else ((turn + 180) % 360, turn):
             upright = self._attempt(image, degrees, self._now, dpi)
             if upright.is_sure:
@@ -162,7 +192,7 @@ class Reader:
         shrink = min(1.0, (_TRIAL_PIXELS / (image.width * image.height)) ** 0.5)
         small = resized(image, shrink) if shrink < 1 else image
         small_dpi = round(dpi * shrink) if dpi else None
-        told = self._engine.orientation(small)
+        told = self._engine.orientation(small, seconds=self._left())
         scripts = self._languages_of(told)
         missing = None
         if told is not None and not scripts and told.script_confidence >= _SURE_OF_SCRIPT:
@@ -238,41 +268,64 @@ class Reader:
             # nothing says that the text is in the language that was read instead of the expected one
             known = by_language.rate(reading.text, languages[0])
             missing = None if known is not None and known >= by_language.GOOD_RATE else wanted[0]
-        paragraphs = _paragraphs(reading)
-        for code in by_language.foreign_parts(paragraphs, (*languages, *([own] if own else []))):
-            if code in self._installed:
-                languages = (*languages, code)
-                break
-        unread = [p for p in paragraphs_of(reading) if (confidence(_words(p)) or 0) < WORD]
+        paragraphs = paragraphs_of(reading)
+        unread = [p for p in paragraphs if (confidence(_words(p)) or 0) < WORD]
         count = sum(letters(line.text) for part in unread for line in part)
         if count >= max(_UNREAD_LETTERS, _UNREAD_SHARE * letters(reading.text)) and len(unread) < len(paragraphs):
             more, lost = self._script_of_parts(image, reading, unread)
             languages = (*languages, *more)
             missing = missing or lost
-        if languages == reading.languages:
-            return reading, missing
-        page = image
-        if reading.factor != 1.0:
-            larger = enlarge(reading.factor)
-            page = image if larger is None else inverted(larger) if dark else larger
-        factor = page.width / image.width
-        again = self._attempt(page, reading.turn, languages, dpi and round(dpi * factor), factor)
-        if again.evidence < 0.97 * reading.evidence:
-            return reading, missing
-        self._now = languages
-        return again, missing
+        page: Callable[[], _Sized] = cache(lambda: _as_read(image, enlarge, dark, reading))
+        if languages != reading.languages:
+            whole, factor = page()
+            again = self._attempt(whole, reading.turn, languages, dpi and round(dpi * factor), factor)
+            if again.evidence >= _AS_GOOD * reading.evidence:
+                self._now = again.languages
+                return self._with_parts(page, again, dpi), missing
+        return self._with_parts(page, reading, dpi), missing
+
+    def _with_parts(self, page: Callable[[], _Sized], reading: Reading, dpi: int | None) -> Reading:
+        """The reading with the paragraphs in other languages read once more: those alone, for that is half the work."""
+        paragraphs = paragraphs_of(reading)
+        texts = [" ".join(line.text for line in lines) for lines in paragraphs]
+        told = by_language.of_parts(texts, reading.languages)
+        parts = parts_of(paragraphs, [code if code in self._installed else None for code in told])
+        if not parts:
+            return reading
+        image, factor = page()
+        if factor != reading.factor:
+            return reading
+        upright = straightened(turned(image, reading.turn), -reading.skew)
+        languages = list(reading.languages)
+        for numbers in parts[:_MOST_PARTS]:
+            before = [line for number in numbers for line in paragraphs[number]]
+            x0, y0, x1, y1 = around([line.box for line in before])
+            left, top = max(0, int(x0) - _MARGIN), max(0, int(y0) - _MARGIN)
+            right, bottom = min(upright.width, int(x1) + _MARGIN), min(upright.height, int(y1) + _MARGIN)
+            with_both = (told[numbers[0]] or "", *reading.languages)
+            lines = self._engine.read(
+                upright.crop((left, top, right, bottom)),
+                with_both,
+                dpi=dpi and round(dpi * factor),
+                seconds=self._left(),
+            )
+            lines = placed(without_leaders(lines), left, top, numbers[0])
+            if evidence(_words(lines)) >= _AS_GOOD * evidence(_words(before)):
+                for number in numbers:
+                    paragraphs[number] = []
+                paragraphs[numbers[0]] = lines
+                languages.append(with_both[0])
+        found = [line for lines in paragraphs for line in lines]
+        return msgspec.structs.replace(reading, lines=found, languages=tuple(dict.fromkeys(languages)))
 
     def _script_of_parts(
         self, image: Image.Image, reading: Reading, parts: list[list[SeenLine]]
     ) -> tuple[tuple[str, ...], str | None]:
         """An installed language for the parts of a page that could not be read, or one that has no model."""
-        x0 = min(line.box[0] for part in parts for line in part)
-        y0 = min(line.box[1] for part in parts for line in part)
-        x1 = max(line.box[2] for part in parts for line in part)
-        y1 = max(line.box[3] for part in parts for line in part)
+        x0, y0, x1, y1 = around([line.box for part in parts for line in part])
         upright = straightened(turned(image, reading.turn), -reading.skew)
         box = tuple(int(value / reading.factor) for value in (x0 - 8, y0 - 8, x1 + 8, y1 + 8))
-        told = self._engine.orientation(upright.crop(box))  # type: ignore[arg-type]
+        told = self._engine.orientation(upright.crop(box), seconds=self._left())  # type: ignore[arg-type]
         if told is None or told.script in map(by_language.script_of, reading.languages):
             return (), None
         found = self._languages_of(told)
@@ -280,6 +333,12 @@ class Reader:
             return (found[0],), None
         known = by_language.BY_SCRIPT.get(told.script)
         return (), known[0] if known and told.script_confidence >= _SURE_OF_SCRIPT else None
+
+
+def _as_read(image: Image.Image, enlarge: Enlarge, dark: bool, reading: Reading) -> _Sized:
+    """The page in the size in which it was read."""
+    larger = enlarge(reading.factor) if reading.factor != 1.0 else None
+    return (image, 1.0) if larger is None else (inverted(larger) if dark else larger, reading.factor)
 
 
 def _is_surer(trial: Reading, other: Reading) -> bool:
@@ -307,10 +366,6 @@ def _words(lines: Sequence[SeenLine]) -> list[SeenWord]:
     return [word for line in lines for word in line.words]
 
 
-def _paragraphs(reading: Reading) -> list[str]:
-    return [" ".join(line.text for line in lines) for lines in paragraphs_of(reading)]
-
-
 def _read_text(reading: Reading) -> str:
     return " ".join(word.text for word in reading.words if word.confidence >= 0.3)
 
@@ -319,7 +374,8 @@ def without_noise(reading: Reading) -> tuple[list[SeenLine], int]:
     """Lines that say something, and the number of letters in those that are left out.
 
     A picture without text gives words that nobody wrote: short, and the engine is not sure of them. Where hardly any
-    word of a page is sure, none of it is taken; elsewhere, the lines and paragraphs that were guessed.
+    word of a page is sure, none of it is taken; elsewhere, the lines and paragraphs that were guessed. A doubtful line
+    of a sure paragraph stays where all of its words are known: noise makes no words.
     """
     total = letters(reading.text)
     read = sum(letters(word.text) for word in reading.words if word.confidence >= WORD and letters(word.text) >= 2)
@@ -330,5 +386,9 @@ def without_noise(reading: Reading) -> tuple[list[SeenLine], int]:
         mean = confidence(_words(lines))
         if mean is None or mean < NOISE_PARAGRAPH:
             continue
-        kept += [line for line in lines if (confidence(line.words) or 0.0) >= NOISE]
+        kept += [
+            line
+            for line in lines
+            if (confidence(line.words) or 0.0) >= NOISE or by_language.all_known(line.text, reading.languages)
+        ]
     return kept, total - sum(letters(line.text) for line in kept)

@@ -17,6 +17,7 @@ from PIL import Image
 
 from streams.extract.recognise.engine import (
     EngineFailed,
+    EngineTooSlow,
     EngineUnavailable,
     Orientation,
     PixelBox,
@@ -46,9 +47,6 @@ MODELS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 """ISO 639-1 -> names of the models that serve the language; those of them that are installed are used together."""
 
-PAGE_SECONDS = 180.0
-"""Seconds for one image: a dense page of A4 at 300 dpi takes 7, a hostile one must not take for ever."""
-
 _HEAD = 1 << 16  # bytes of a model that tell it from others, with its size
 _BOX = re.compile(r"bbox (-?\d+) (-?\d+) (-?\d+) (-?\d+)")
 _BASELINE = re.compile(r"baseline (-?[\d.]+) (-?[\d.]+)")
@@ -63,13 +61,8 @@ class Tesseract:
 
     name = "tesseract"
 
-    def __init__(self, program: str = PROGRAM, *, seconds: float = PAGE_SECONDS) -> None:
-        """
-        Args:
-            seconds: for one question about an image.
-        """
+    def __init__(self, program: str = PROGRAM) -> None:
         self._program = program
-        self._seconds = seconds
 
     @property
     def version(self) -> str:
@@ -89,11 +82,11 @@ class Tesseract:
         """16 hex digits of the version and of each model's name, size and first bytes. Raises EngineUnavailable."""
         return _identity(self._program)
 
-    def read(self, image: Image.Image, languages: Sequence[str], *, dpi: int | None) -> list[SeenLine]:
+    def read(self, image: Image.Image, languages: Sequence[str], *, dpi: int | None, seconds: float) -> list[SeenLine]:
         """Lines of a grey image, read with the models of these languages together.
 
         Raises:
-            EngineFailed: it crashed or took longer than it may.
+            EngineFailed: it crashed, or took longer than so many seconds (EngineTooSlow).
             EngineUnavailable: it can't be started, or none of the languages is installed.
         """
         models = [name for code in languages for name in MODELS.get(code, ()) if name in _installed(self._program)[2]]
@@ -101,17 +94,22 @@ class Tesseract:
             raise EngineUnavailable(f"{self.name} has no model for {', '.join(languages) or 'any language'}.")
         resolution = ["--dpi", str(dpi)] if dpi else []
         # hocr_font_info would give guesses; the parameters of the output are those of the `hocr` configuration
-        answer = self._run(
-            image, ["-l", "+".join(dict.fromkeys(models)), "--psm", "3", *resolution, "-c", "tessedit_create_hocr=1"]
-        )
+        options = ["-l", "+".join(dict.fromkeys(models)), "--psm", "3", *resolution, "-c", "tessedit_create_hocr=1"]
+        answer = self._run(image, options, seconds)
         return list(parse_hocr(answer))
 
-    def orientation(self, image: Image.Image) -> Orientation | None:
-        """Which way is up, by its `osd` model; None without that model, and where it sees too few characters."""
+    def orientation(self, image: Image.Image, *, seconds: float) -> Orientation | None:
+        """Which way is up, by its `osd` model; None without that model, and where it sees too few characters.
+
+        Raises:
+            EngineTooSlow: it took longer than so many seconds.
+        """
         if "osd" not in _installed(self._program)[2]:
             return None
         try:
-            answer = self._run(image, ["-l", "osd", "--psm", "0", "-c", "min_characters_to_try=16"])
+            answer = self._run(image, ["-l", "osd", "--psm", "0", "-c", "min_characters_to_try=16"], seconds)
+        except EngineTooSlow:
+            raise
         except EngineFailed:
             return None  # "Too few characters" ends as a failure
         found = {
@@ -129,7 +127,7 @@ class Tesseract:
         except (KeyError, ValueError):
             return None
 
-    def _run(self, image: Image.Image, options: list[str]) -> bytes:
+    def _run(self, image: Image.Image, options: list[str], seconds: float) -> bytes:
         with tempfile.TemporaryFile(prefix="canonry.") as pixels:
             # Bare TIFF: leptonica reads PNM byte by byte, which costs a tenth of a page's whole time.
             image.save(pixels, "TIFF")
@@ -139,12 +137,12 @@ class Tesseract:
                     [self._program, "stdin", "stdout", *options],
                     stdin=pixels,
                     capture_output=True,
-                    timeout=self._seconds,
+                    timeout=seconds,
                     env=_environment(),
                     check=False,
                 )
             except subprocess.TimeoutExpired as error:
-                raise EngineFailed(f"It took longer than {self._seconds:.0f} s.") from error
+                raise EngineTooSlow(f"It took longer than {seconds:.0f} s.") from error
             except OSError as error:
                 raise EngineUnavailable(f"{self._program} can't be started: {error.strerror or error}.") from error
         if done.returncode != 0 or len(done.stdout) > _MOST_ANSWER:
