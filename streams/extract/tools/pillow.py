@@ -16,7 +16,7 @@ from PIL import AvifImagePlugin, ExifTags, Image, ImageChops, ImageFile, ImageSe
 from streams.errors import DocumentError
 
 HEIF = "HEIF"
-"""Pillow's name for what pillow-heif opens; that library is optional."""
+"""Pillow's name for what pillow-heif opens."""
 
 FORMATS = {
     "image/png": "PNG",
@@ -304,7 +304,7 @@ def open_picture(path: Path, media_type: str) -> Iterator[Picture]:
     if name is None:
         raise DocumentError("unsupported_format", f"No reader for {media_type} is installed.")
     if name == HEIF and not _has_heif():
-        message = f"No reader for {media_type} is installed; `pip install 'canonry[heic]'` brings one."
+        message = f"No reader for {media_type} is installed; `pip install pillow-heif` brings one."
         raise DocumentError("unsupported_format", message)
     size = path.stat().st_size
     try:

@@ -154,7 +154,7 @@ def test_without_its_library_heic_says_what_is_missing(tmp_path: Path, monkeypat
     finally:
         pillow._has_heif.cache_clear()
     assert caught.value.problem == "unsupported_format"
-    assert "canonry[heic]" in caught.value.message
+    assert "pip install pillow-heif" in caught.value.message
 
 
 @pytest.mark.parametrize(("kind", "mode"), [("png", "LA"), ("png", "PA"), ("tif", "RGBA"), ("gif", "P")])
