@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from streams.screen import words
@@ -25,6 +26,7 @@ ACRONYM = 6
 
 ENGLISH = "en"
 
+_LAM_ALEF = re.compile("\u0627[\u0622\u0623\u0625\u0627]\u0644")
 _PARTS = re.compile("['’]")
 # What a wrong code page puts between the letters of a word; no middle dot, which is Catalan.
 _SIGNS = re.compile(r"(?<=[^\W\d_])[¡-´¶¸-¿×÷ƒˆ˜‰†‡\u2500-\u259f](?=[^\W\d_])")
@@ -54,16 +56,25 @@ def spelling(tokens: Sequence[str], code: str, others: Sequence[str] = ()) -> Sp
         code: the list that knows most of them, from `words.list_for`.
         others: lists of other languages that parts of the text are in.
     """
-    found: Counter[str] = Counter()
+    found = dict.fromkeys(("garbled", "glued", "odd_case", "special", "special_garbled"), 0)
+    lists = tuple(others)
     for word, times in Counter(tokens).items():
-        found.update(dict.fromkeys(_said(word, code, others), times))
+        for name in _said(word, code, lists):
+            found[name] += times
     total = len(tokens)
     return Spelling(
         total, found["garbled"], found["glued"], found["odd_case"], found["special"], found["special_garbled"]
     )
 
 
-def _said(word: str, code: str, others: Sequence[str]) -> list[str]:
+def _said(word: str, code: str, others: tuple[str, ...]) -> list[str]:
+    if len(word) > words.LONGEST:
+        return []
+    return _said_of(word, code, others)
+
+
+@lru_cache(maxsize=1 << 16)
+def _said_of(word: str, code: str, others: tuple[str, ...]) -> list[str]:
     said = []
     latin = script_of(word[0]) is LATIN
     special = latin and not word.isascii()
@@ -83,7 +94,9 @@ def _said(word: str, code: str, others: Sequence[str]) -> list[str]:
         kind = words.kind_of(word, ENGLISH)  # how Latin letters go together, Greek and Russian do not tell
     if kind is Kind.GARBLED and any(words.kind_of(word, other) is not Kind.GARBLED for other in others):
         kind = Kind.UNKNOWN
-    if special and (kind is Kind.GARBLED or words.has_foreign_letter(word, code)):
+    if kind is Kind.GARBLED and ((not latin and any("a" <= c <= "z" for c in word.lower())) or _in_ligature(word)):
+        return said
+    if special and (kind is Kind.GARBLED or all(words.has_foreign_letter(word, each) for each in (code, *others))):
         said.append("special_garbled")
     if kind is Kind.GARBLED:
         said.append("garbled")
@@ -98,6 +111,11 @@ def _is_odd(word: str) -> bool:
         for part in _PARTS.split(word)
         if len(part) > 1
     )
+
+
+def _in_ligature(word: str) -> bool:
+    """Whether a word is Arabic with a lam after the alef that it stands before: many fonts' ligatures give them so."""
+    return bool(_LAM_ALEF.search(word))
 
 
 def signs_in_words(text: str) -> int:

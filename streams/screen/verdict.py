@@ -255,8 +255,13 @@ class _Case:
         """Words that no language has, where too many others are known for the rate alone to tell."""
         limits, prose = self.limits, self.whole.prose
         found = spelling(tokens, code, self._other_lists(code))
-        if found.broken(code) > limits.max_broken_words:
-            found = spelling(tokens, code, self._lists_of_parts(code))
+        doubtful = (
+            words.has_accents(code)
+            and found.special_garbled >= limits.min_broken_accents
+            and found.special_garbled > limits.max_broken_accents * found.special
+        )
+        if doubtful or found.broken(code) > limits.max_broken_words:
+            found = spelling(tokens, code, self._lists_of_parts(code, prose))
         broken, signs = found.broken(code), signs_in_words(prose)
         self.scores["garbled_words"], self.scores["glued_words"] = (
             found.garbled / found.words,
@@ -285,13 +290,14 @@ class _Case:
         lists = {found for language in said if (found := words.list_for(language)) is not None}
         return sorted(lists - {code})[:_MOST_LISTS]
 
-    def _lists_of_parts(self, code: str) -> list[str]:
+    def _lists_of_parts(self, code: str, prose: str) -> list[str]:
         """The same with what its parts are found to be in, where a list knows most of their words: costs more."""
         found = set(self._other_lists(code))
-        prose = self.whole.prose
         step = max(_PART_CHARS, -(-len(prose) // _MOST_PARTS))
         parts = [prose[start : start + _PART_CHARS] for start in range(0, len(prose), step)]
-        for part in [*(page.prose[:_PART_CHARS] for page in self.parts[:_MOST_PARTS] if self.pages), *parts]:
+        if prose == self.whole.prose and self.pages:
+            parts += [page.prose[:_PART_CHARS] for page in self.parts[:_MOST_PARTS]]
+        for part in parts:
             rate = numbers.dictionary_rate(part, numbers.spaced_words(part), (detect_language(part)[0],), enough=_MOST)
             if rate.code not in (None, code) and (rate.value or 0.0) >= _MOST:
                 found.add(rate.code)
@@ -328,6 +334,8 @@ class _Case:
                 found["dictionary_rate"] = rate.value
                 if rate.code is not None and tokens:
                     spelt = spelling(tokens, rate.code, self._other_lists(rate.code))
+                    if spelt.broken(rate.code) > self.limits.max_broken_words_on_page:
+                        spelt = spelling(tokens, rate.code, self._lists_of_parts(rate.code, part.prose))
                     found["broken_words"] = broken = spelt.broken(rate.code)
                     many = spelt.garbled + spelt.glued >= self.limits.min_broken_words
                     if many and broken > self.limits.max_broken_words_on_page:
