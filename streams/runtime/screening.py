@@ -189,7 +189,8 @@ class ScreenStage(Stage):
             body = payload_bytes(payload, self._store)  # only a hash: less than a thread costs
         else:
             body = await asyncio.to_thread(payload_bytes, payload, self._store)
-        args = screen_args(self._settings, extracted.document.content.size)
+        document = extracted.document
+        args = screen_args(self._settings, document.content.size, document.manifest.source)
         answer, _, _ = await with_attempts(
             self._settings.worker.max_attempts,
             lambda: self._slots.run("screen", args, ScreenAnswer, body=body),
