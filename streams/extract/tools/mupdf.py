@@ -13,7 +13,7 @@ import msgspec
 import pymupdf
 
 from streams.errors import DocumentError
-from streams.extract.tools import mupdf_layout, mupdf_trees
+from streams.extract.tools import mupdf_layout, mupdf_trees, mupdf_vertical
 from streams.extract.tools.mupdf_faults import FAULTS
 from streams.extract.tools.mupdf_marks import Marks, take_marks
 
@@ -117,7 +117,8 @@ class Pdf:
         self._path = path
         self.anew = anew  # qpdf has written the file anew, for MuPDF could not read it
         self.repaired = bool(document.is_repaired)
-        self._last: tuple[int, Any, Any] | None = None  # number, page, and text page of what is seen, if there is one
+        # the page that was read: number, page, text page of what is seen if there is one, has it vertical writing
+        self._last: tuple[int, Any, Any, bool] | None = None
         self._asked = 0  # pieces of the pages whose tables the layout model was asked for
         self._other_words: tuple[int, list[Word]] | None = None
         self._numbers: dict[int, int] | None = None
@@ -228,7 +229,8 @@ class Pdf:
             clipped = sum(len(span.text) for line in lines for span in line.spans) - _length(shown)
             if clipped > 0:  # the common page has nothing clipped and is not converted twice
                 lines = list(_lines(_shown_text(page), place))
-        self._last = number, page, shown
+        vertical = any(line.vertical for line in lines)
+        self._last = number, page, None if vertical else shown, vertical
         vectors = [
             Vector(place.box(block["bbox"]), int(block["color"]) & 0xFFFFFF, bool(block["stroked"]))
             for block in blocks
@@ -251,9 +253,13 @@ class Pdf:
         if self._other_words is not None and self._other_words[0] == number:
             return self._other_words[1]
         try:
-            page, shown = self._shown(number)
+            page, shown, vertical = self._shown(number)
             place = _Placement(page.rotation_matrix if int(page.rotation) % 360 else None)
-            return [Word(place.box(word[:4]), str(word[4])) for word in shown.extractWORDS()]
+            moves = mupdf_vertical.vertical_lines(shown) if vertical else {}
+            return [
+                Word(place.box(mupdf_vertical.moved(word[:4], moves.get((word[5], word[6]), (0.0, 0.0)))), str(word[4]))
+                for word in shown.extractWORDS()
+            ]
         except FAULTS as error:
             raise PageError(f"page {number}: {error}") from error
 
@@ -302,12 +308,12 @@ class Pdf:
         mupdf = pymupdf.mupdf
         return mupdf.pdf_lookup_page_obj(mupdf.pdf_document_from_fz_document(self._document.this), number - 1)
 
-    def _shown(self, number: int) -> tuple[Any, Any]:
-        """Page `number` and the text page of its visible text: the one that it was read from, where there is one."""
-        page, shown = self._last[1:] if self._last and self._last[0] == number else (None, None)
-        page = page or self._document.load_page(number - 1)
+    def _shown(self, number: int) -> tuple[Any, Any, bool]:
+        """Page `number`, the text page of what is seen of it, and whether it may have vertical writing."""
+        last = self._last if self._last and self._last[0] == number else None
+        page, shown, vertical = last[1:] if last else (self._document.load_page(number - 1), None, True)
         flags = pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_CLIP
-        return page, shown or page.get_textpage(clip=pymupdf.INFINITE_RECT(), flags=flags)
+        return page, shown or page.get_textpage(clip=pymupdf.INFINITE_RECT(), flags=flags), vertical
 
     def _page_number(self, xref: int) -> int | None:
         """The number of the page that this object is."""
@@ -361,6 +367,7 @@ def _lines(blocks: list[Any], place: _Placement) -> Iterator[RawLine]:
         if block["type"] != 0:
             continue
         for line in block["lines"]:
+            move = mupdf_vertical.to_glyphs(line)
             spans = [
                 Span(
                     span["text"],
@@ -372,12 +379,17 @@ def _lines(blocks: list[Any], place: _Placement) -> Iterator[RawLine]:
                     bool(span["flags"] & _SUPERSCRIPT),
                     span.get("alpha", 255) > 0,
                     int(span["color"]) & 0xFFFFFF,
-                    place.box(span["bbox"]),
+                    place.box(mupdf_vertical.moved(span["bbox"], move)),
                     place.point(*span["origin"]),
                 )
                 for span in line["spans"]
             ]
-            yield RawLine(spans, place.box(line["bbox"]), place.direction(*line["dir"]), bool(line["wmode"]))
+            yield RawLine(
+                spans,
+                place.box(mupdf_vertical.moved(line["bbox"], move)),
+                place.direction(*line["dir"]),
+                bool(line["wmode"]),
+            )
 
 
 def _has_more_than_text(page: Any) -> bool:
