@@ -10,13 +10,17 @@ from collections.abc import Iterator
 import pytest
 
 from streams.log.topics import apply_topics
+from streams.records import Decision
 from streams.settings import BlobSettings, KafkaSettings, Settings, SourceSettings, WorkerSettings
 from tests.integration.conftest import delete_topics
+from tests.integration.runtime.harness import records
 from tests.integration.test_way_quarantine import Queue, repetitive
 from tests.integration.way import running, until
 from tests.integration.web.browser import needs_chromium, opened
 
 DOCUMENTS = 20
+GROUP = 22  # more than are published at once
+MARKED = "# Paper {0}\n\n"
 pytestmark = needs_chromium
 
 
@@ -33,8 +37,9 @@ def queue(broker: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Que
     )
     asyncio.run(apply_topics(settings))
     queue = Queue(settings, folder)
-    names = [f"{number:02}.txt" for number in range(DOCUMENTS)]
-    queue.hold(*(queue.upsert(name, repetitive(f"paper {name}")) for name in names))
+    plain = [queue.upsert(f"{number:02}.txt", repetitive(f"paper {number}")) for number in range(DOCUMENTS)]
+    marked = [queue.upsert(f"old/{number:02}.md", MARKED.format(number) + repetitive("old")) for number in range(GROUP)]
+    queue.hold(*plain, *marked)
     yield queue
     queue.close()
     asyncio.run(delete_topics(settings))
@@ -55,10 +60,10 @@ def _address(process: subprocess.Popen[bytes]) -> str:
 
 async def test_twenty_held_documents_with_the_keyboard_alone(queue: Queue, address: str) -> None:
     """`a` accepts, `s` skips, `e` extracts again with the tool that the arrow keys choose, `u` undoes."""
-    keys = {}
+    keys: dict[str, str] = {}
     async with opened() as page:
-        await page.goto(address)
-        assert await page.locator("h1").inner_text() == f"{DOCUMENTS} held documents"
+        await page.goto(f"{address}/?format=text/plain")
+        assert await page.locator("h1").inner_text() == f"{DOCUMENTS} held documents that fit"
         await page.keyboard.press("j")
         async with page.expect_navigation():
             await page.keyboard.press("Enter")
@@ -83,27 +88,51 @@ async def test_twenty_held_documents_with_the_keyboard_alone(queue: Queue, addre
         await page.locator(".toast:not([data-poll])").wait_for()
         assert f"{name} is held" in await page.locator(".toast").inner_text()
 
-    def outcomes() -> dict[str, str | None]:
-        return {name: row.outcome for name, row in queue.way.documents().items()}
-
     wanted = {name: {"a": "ready", "s": "skipped", "e": "quarantined"}[key] for name, key in keys.items()}
     wanted[name] = "quarantined"  # the last one
-    until(lambda: outcomes() == wanted, 60, f"{wanted}")
-    queue.settle()
+
+    def settled() -> bool:
+        rows = queue.way.documents()
+        return {name: rows[name].outcome for name in wanted} == wanted
+
+    await asyncio.to_thread(until, settled, 60, f"{wanted}")
     fifth, fourth = list(keys)[4], list(keys)[3]
-    (made,) = queue.state(fifth).versions[-1].decisions
+    decisions = {each.source_id: each for each in await asyncio.to_thread(decided, queue)}
+    made = decisions[f"app:{fifth}"]
     assert (made.kind.value, made.actor, made.reason) == ("accept", "eva", "every copy is meant")
-    (made,) = queue.state(fourth).versions[-1].decisions
-    assert (made.kind.value, made.tool is not None) == ("re_extract", True)
-    assert queue.dead_letters() == 0
+    assert (decisions[f"app:{fourth}"].kind.value, decisions[f"app:{name}"].kind.value) == ("re_extract", "undo")
+    assert await asyncio.to_thread(queue.dead_letters) == 0
+
+
+def decided(queue: Queue) -> list[Decision]:
+    """All that was published, in the order of each document's."""
+    return [record for _, record in asyncio.run(records(queue.settings, "decisions"))]
+
+
+async def test_what_was_replaced_meanwhile_is_not_decided(queue: Queue, address: str) -> None:
+    name = "old/00.md"
+    async with opened("409") as page:
+        await page.goto(f"{address}/document?id=app:{name}")
+        seen = queue.way.documents()[name].current_offset
+        newer = queue.upsert(name, MARKED.format("anew") + repetitive("new"))
+
+        def replaced() -> bool:
+            row = queue.way.documents()[name]
+            return row.current_offset != seen and row.outcome == "quarantined"
+
+        await asyncio.to_thread(queue.publish, newer)
+        await asyncio.to_thread(until, replaced)
+        await page.keyboard.press("a")
+        async with page.expect_navigation():
+            await page.keyboard.press("Enter")
+        assert "newer version" in await page.get_by_role("alert").inner_text()
+    assert [each for each in await asyncio.to_thread(decided, queue) if each.source_id == f"app:{name}"] == []
 
 
 async def test_a_group_is_decided_and_taken_back(queue: Queue, address: str) -> None:
-    names = [f"old/{number}.txt" for number in range(22)]
-    await asyncio.to_thread(queue.hold, *(queue.upsert(name, repetitive(f"old {name}")) for name in names))
     async with opened() as page:
         await page.goto(f"{address}/groups")
-        await page.get_by_role("link", name="Decide all").first.click()
+        await page.get_by_role("row", name="text/markdown").get_by_role("link", name="Decide all").click()
         await page.wait_for_url("**/plan*")
         await page.keyboard.press("s")
         for _ in ("look", "decide"):
@@ -120,27 +149,7 @@ async def test_a_group_is_decided_and_taken_back(queue: Queue, address: str) -> 
         assert await page.get_by_role("cell", name="dead").count() == 0
 
 
-async def test_what_was_replaced_meanwhile_is_not_decided(queue: Queue, address: str) -> None:
-    await asyncio.to_thread(queue.hold, queue.upsert("late.txt", repetitive("late")))
-    async with opened("409") as page:
-        await page.goto(f"{address}/document?id=app:late.txt")
-        seen = queue.way.documents()["late.txt"].current_offset
-        await asyncio.to_thread(queue.publish, queue.upsert("late.txt", repetitive("later")))
-        await asyncio.to_thread(
-            until,
-            lambda: (
-                queue.way.documents()["late.txt"].current_offset != seen and queue.outcome("late.txt") == "quarantined"
-            ),
-        )
-        await asyncio.to_thread(queue.settle)
-        await page.keyboard.press("a")
-        async with page.expect_navigation():
-            await page.keyboard.press("Enter")
-        assert "newer version" in await page.get_by_role("alert").inner_text()
-    assert queue.history("decisions", "late.txt") == []
-
-
 def test_an_address_that_others_reach_needs_a_token(queue: Queue) -> None:
-    said = queue.way.command("web", "--host", "192.0.2.1", "--port", "0")
+    said = queue.way.ask("web", "--host", "192.0.2.1", "--port", "0")
     assert said.status == 2
     assert "CANONRY_WEB__TOKEN" in said.err

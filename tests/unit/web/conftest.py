@@ -14,7 +14,7 @@ import pytest
 from aiohttp.test_utils import TestClient, TestServer
 
 from streams.blobs import original_key
-from streams.records import CanonVersion, Outcome, Payload
+from streams.records import CanonVersion, Content, Outcome, Payload
 from streams.runtime.jobs import DecodeArgs, ExamineArgs, run_examine
 from streams.settings import BlobSettings, Settings, SourceSettings, WebSettings, WorkerSettings
 from streams.web.server import application
@@ -68,7 +68,7 @@ class Pages:
         one = version(
             self.number,
             Outcome.QUARANTINED,
-            content=msgspec.structs.replace(version(0).content, sha256=sha, size=len(data)),
+            content=Content(sha256=sha, size=len(data)),
             screening=screening,
             detection=found.detection,
             canons=[CanonVersion(payload=stored, attempt=attempt, created_at=NOW)] if stored and attempt else [],
