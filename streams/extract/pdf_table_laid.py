@@ -25,6 +25,7 @@ _LONG = 60  # characters of a cell of prose
 _FEW_ROWS = 3
 _PARAGRAPH = 200  # characters
 _LABEL = re.compile(r"[•‣◦▪●○■□➢✓*·–—-]|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)]|\[\d{1,3}\]")
+_STATEMENT = re.compile(r"[;{}]$|[\w\])] ?[:+\-*/]?= ?[\w\[(\"']|\w\(\w*[,)]")
 _MOST_CUT = 0.3  # share of rows in which a line of text runs over an edge of columns
 
 
@@ -45,6 +46,7 @@ def fill(laid: LaidTable, words: Sequence[Word], lines: Sequence[Line], frame: F
         or _is_prose(table)
         or _is_list(table)
         or _is_contents(table)
+        or _is_listing(table, lines)
     ):
         return None
     if filled < 1 and not any(letter.isalpha() for cell in table.cells for letter in cell.text):
@@ -100,6 +102,21 @@ def _is_contents(table: PageTable) -> bool:
         return False
     rising = all(int(a) <= int(b) for a, b in pairwise(numbers))
     return rising and _share(titles, lambda cell: sum(map(str.isalpha, cell.text)) >= 8) >= 0.7
+
+
+def _is_listing(table: PageTable, lines: Sequence[Line]) -> bool:
+    """Whether it is code beside the numbers of its lines."""
+    if table.n_cols != 2:
+        return False
+    numbers = [cell.text for cell in table.cells if cell.col == 0 and cell.text]
+    counted = all(text.isdecimal() and len(text) <= 5 for text in numbers)
+    if not counted or len(numbers) < 3 or any(int(b) != int(a) + 1 for a, b in pairwise(numbers)):
+        return False
+    u0, v0, u1, v1 = table.box
+    code = [cell for cell in table.cells if cell.col == 1 and cell.text]
+    told = [line for line in lines if v0 <= line.base <= v1 and u0 <= (line.u0 + line.u1) / 2 <= u1]
+    mono = sum(line.mono for line in told) >= 0.8 * len(told) > 0
+    return mono or _share(code, lambda cell: _STATEMENT.search(cell.text) is not None) >= 0.3
 
 
 def _share(cells: Sequence[Cell], holds: Callable[[Cell], bool]) -> float:

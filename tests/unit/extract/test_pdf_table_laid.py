@@ -81,6 +81,13 @@ def test_list_is_none() -> None:
     assert laid([[f"{n}.", "a thing to do"] for n in range(1, 7)]) is None
 
 
+def test_listing_with_numbers_is_none() -> None:
+    code = ["for (var i = 2; i < 100; ++i) {", "if (!primes[i])", "continue;", "sum += i;", "}", "write(sum)"]
+    assert laid([[str(n), text] for n, text in enumerate(code, 1)]) is None
+    items = ["I often become confused", "I make errors", "It is frustrating", "It is rigid", "It is easy to use"]
+    assert laid([[str(n), text] for n, text in enumerate(items, 1)]) is not None
+
+
 def test_contents_are_none() -> None:
     titles = ["The harbour", "The lighthouse", "Boats and crews", "Weather signs", "The old quay"]
     assert laid([[title, str(page)] for title, page in zip(titles, (3, 9, 14, 14, 31), strict=True)]) is None
