@@ -194,7 +194,9 @@ class _Case:
 
         limits, text = self.limits, self.whole.text
         self.scores["double_decoding"] = share = double_decoding_share(text)
-        self.scores["badness_per_1000"] = bad = 1000 * badness(text.replace("\ufffd", "?")) / len(text)
+        # All that it counts has letters beyond ASCII, and it is the slowest of all measures.
+        lines = "\n".join(line for line in text.replace("\ufffd", "?").split("\n") if not line.isascii())
+        self.scores["badness_per_1000"] = bad = 1000 * badness(lines) / len(text)
         if share > limits.max_double_decoding:
             self._hold("mojibake", f"{share:.0%} of the special characters read as UTF-8 that was decoded wrongly")
         elif bad > limits.max_badness_per_1000:

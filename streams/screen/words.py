@@ -45,7 +45,9 @@ _MARKS = (
     "\u0981-\u0983\u09bc-\u09d7\u0b82\u0bbe-\u0bd7"
 )
 TOKEN = re.compile(rf"(?:[^\W\d_]|[{_MARKS}])+(?:['’](?:[^\W\d_]|[{_MARKS}])+)*")
-_WITH_DIGIT = re.compile(r"\b\w*?\d\w*")  # the boundary keeps a megabyte without a space linear
+_UNMARKED = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")  # the same where there are no marks, in half the time
+_MARK = re.compile(f"[{_MARKS}]")
+_WITH_DIGIT = re.compile(r"\b[^\W\d]*+\d\w*+")  # possessive: a megabyte without a space stays linear
 
 
 @cache
@@ -142,7 +144,8 @@ def tokens(text: str) -> list[str]:
     """Words of a text, as written: no token with a digit, no address, path or link."""
     if "/" in text or "@" in text or "\\" in text or "www." in text:
         text = " ".join(chunk for chunk in text.split() if not _is_address(chunk))
-    return TOKEN.findall(_WITH_DIGIT.sub(" ", text))
+    pattern = TOKEN if _MARK.search(text) else _UNMARKED
+    return pattern.findall(_WITH_DIGIT.sub(" ", text))
 
 
 def known(words: list[str], code: str) -> int:
