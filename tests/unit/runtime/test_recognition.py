@@ -259,6 +259,41 @@ async def test_pages_whose_process_dies_do_not_take_the_others_with_them(
         assert "needs_recognition" in screened.screening.problems
 
 
+class DeadlyPage(Slots):
+    """Slots whose processes die of one page, with whatever is read beside it."""
+
+    def __init__(self, settings: Settings, page: int) -> None:
+        super().__init__(settings.worker)
+        self._page = page
+
+    async def run(
+        self, job: str, args: Any, result: type[T], *, body: bytes = b"", timeout_s: float | None = None
+    ) -> tuple[T, bytes, float]:
+        if job == "recognise" and self._page in args.pages:
+            raise SlotFailure("crashed", "Its process ended with SIGKILL while working on it.")
+        return await super().run(job, args, result, body=body, timeout_s=timeout_s)
+
+
+@pytest.mark.parametrize(("page", "read", "lost"), [(1, b"pilot", b"master"), (2, b"master", b"pilot")])
+async def test_a_deadly_page_costs_itself_alone(stages: Stages, page: int, read: bytes, lost: bytes) -> None:
+    request = await requested(stages, scan(sentence("master"), sentence("pilot")))
+    deadly = DeadlyPage(stages.settings, page)
+    stage = RecognizeStage(Workshop(stages.settings, stages.store, stages.slots), deadly)
+    try:
+        topic, more = only(await stage.handle(incoming("recognize", request)))
+        assert (topic, more.pages) == ("recognize", [2])
+        try:
+            topic, extracted = only(await stage.handle(incoming("recognize", more)))
+        except SlotFailure as error:
+            topic, extracted = only(stage.give_up(incoming("recognize", more), error))
+    finally:
+        await deadly.stop()
+    assert topic == "extracted"
+    data = stages.store.get(extracted.payload.key, sha256=extracted.payload.sha256)
+    assert read in data
+    assert lost not in data
+
+
 async def test_two_processes_make_the_same_bytes(stages: Stages) -> None:
     request = await requested(stages, scan(sentence("master")))
     assert request.payload is not None
