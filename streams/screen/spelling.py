@@ -26,6 +26,7 @@ ACRONYM = 6
 
 ENGLISH = "en"
 
+_NAME = re.compile("(?:[a-z]{2,}|[A-Z][a-z]+)(?:[A-Z][a-z]+|[A-Z]{2,})*")  # "JavaScript", "innerHTML"
 _LAM_ALEF = re.compile("\u0627[\u0622\u0623\u0625\u0627]\u0644")
 _PARTS = re.compile("['’]")
 # What a wrong code page puts between the letters of a word; no middle dot, which is Catalan.
@@ -109,7 +110,7 @@ def _is_odd(word: str) -> bool:
     return any(
         part.lower() != part.upper() and not (part.islower() or part.isupper() or part[1:].islower())
         for part in _PARTS.split(word)
-        if len(part) > 1
+        if len(part) > 1 and not _NAME.fullmatch(part)
     )
 
 

@@ -30,8 +30,8 @@ UNREAD_CONFIDENCE = 0.5
 _MOST_LISTS = 3
 """Lists of other languages that the words of a document are looked up in."""
 
-_PART_CHARS, _MOST_PARTS, _MOST = 600, 24, 0.75
-"""Parts in which a doubtful text is asked again for other languages: their size, how many, words to be known."""
+_PART_LEAST, _PART_CHARS, _MOST_PARTS, _MOST = 60, 600, 24, 0.75
+"""Lines by which a doubtful text is asked again for other languages: their size, how many, words to be known."""
 
 _DIGITS = 4
 """Decimals of a stored score."""
@@ -295,8 +295,8 @@ class _Case:
     def _lists_of_parts(self, code: str, prose: str) -> list[str]:
         """The same with what its parts are found to be in, where a list knows most of their words: costs more."""
         found = set(self._other_lists(code))
-        step = max(_PART_CHARS, -(-len(prose) // _MOST_PARTS))
-        parts = [prose[start : start + _PART_CHARS] for start in range(0, len(prose), step)]
+        lines = [line[:_PART_CHARS] for line in prose.split("\n") if len(line) >= _PART_LEAST]
+        parts = lines[:: max(1, -(-len(lines) // _MOST_PARTS))]
         if prose == self.whole.prose and self.pages:
             parts += [page.prose[:_PART_CHARS] for page in self.parts[:_MOST_PARTS]]
         for part in parts:
