@@ -150,7 +150,7 @@ def _metadata(root: etree._Element, book: Book) -> None:
         elif text and not len(element):
             event = next((value for key, value in element.attrib.items() if str(key).endswith("event")), "")
             role = next((value for key, value in element.attrib.items() if str(key).endswith("}role")), "")
-            mark = element.get("id") or ""
+            mark = str(element.get("id") or "")
             kind = refined.get((mark, "role"), role) if name == "creator" else str(event)
             found.setdefault(name, []).append((text, f"{mark}\0{kind}"))
     titles = found.get("title", [])
