@@ -152,7 +152,7 @@ def _metadata(root: etree._Element, book: Book) -> None:
             role = next((value for key, value in element.attrib.items() if str(key).endswith("}role")), "")
             mark = str(element.get("id") or "")
             kind = refined.get((mark, "role"), role) if name == "creator" else str(event)
-            found.setdefault(name, []).append((text, f"{mark}\0{kind}"))
+            found.setdefault(name, []).append((text, f"{mark}\0{kind!s}"))
     titles = found.get("title", [])
     main = [text for text, mark in titles if refined.get((mark.partition("\0")[0], "title-type")) == "main"]
     book.title = next(iter([*main, *(text for text, _ in titles)]), None)
