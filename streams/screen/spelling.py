@@ -89,7 +89,8 @@ def _said_of(word: str, code: str, others: tuple[str, ...]) -> list[str]:
         latin and code != ENGLISH and words.is_common(word, ENGLISH)
     ):
         return said
-    if latin and word.isascii() and (odd or (len(word) < ACRONYM and word.isupper())):
+    inner_capital = not (word.islower() or word.isupper() or word[1:].islower())
+    if latin and word.isascii() and (inner_capital or (len(word) < ACRONYM and word.isupper())):
         return said  # an identifier or an abbreviation
     if latin and kind is Kind.GARBLED and not words.is_latin(code):
         kind = words.kind_of(word, ENGLISH)  # how Latin letters go together, Greek and Russian do not tell
