@@ -36,7 +36,7 @@ _MISSPELT_THAI = re.compile(r"[เ-ไ](?![ก-ฮ])|(?<![ก-ฮ])[ัิ-ู�
 class Characters(NamedTuple):
     """What the characters of a text say; a share is None where the script has no such measure."""
 
-    count: int
+    total: int
     in_pairs: float | None = None  # share of those that stand in a pair that words of the language have
     rare: float | None = None  # share of those that the language hardly uses
     misspelt: float | None = None  # share of letters and marks that stand where none can
@@ -93,7 +93,7 @@ def _read(language: str) -> tuple[frozenset[str], frozenset[str]]:
 @cache
 def _simplified() -> dict[int, str]:
     """wordfreq's list has simplified characters only, and this table of its own for the others."""
-    import msgpack
+    import msgpack  # type: ignore[import-untyped]  # wordfreq's own format and dependency
     import wordfreq
 
     packed = Path(wordfreq.__file__).parent / "data" / "_chinese_mapping.msgpack.gz"
