@@ -187,7 +187,7 @@ def read_policy(path: Path) -> Policy:
         for kind in ("formats", "languages", "sources"):
             for name, layer in getattr(policy, kind).items():
                 _check_layer(f"{kind}.{name}", layer)
-        for tool in (tool for fork in policy.forks if fork not in _BUILT_IN_FORKS for tool in fork.tools):
+        for tool in (tool for fork in policy.forks for tool in fork.tools):
             if registry.named(tool) is None:
                 raise ValueError(f"forks: no extractor is called {tool!r}")
     except (OSError, ValueError, yaml.YAMLError) as error:  # TOML, msgspec and Unicode errors are ValueErrors
