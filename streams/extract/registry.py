@@ -367,6 +367,7 @@ EXTRACTORS: tuple[ExtractorSpec, ...] = (
             "application/vnd.wordperfect",
         ),
         libraries=("libreoffice", "lxml"),
+        program="soffice",
     ),
 )
 """All extractors; a media type belongs to one of them."""

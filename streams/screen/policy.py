@@ -69,9 +69,12 @@ _BUILT_IN_FORMATS: dict[str, dict[str, Any]] = {
     "application/xml": _DATA,
     "message/*": {"require_text": False},
     "application/vnd.ms-outlook": {"require_text": False},
-    "application/vnd.openxmlformats-officedocument.presentationml.presentation": {"max_near_empty_pages": 1.0},
-    "application/vnd.oasis.opendocument.presentation": {"max_near_empty_pages": 1.0},
-    "application/vnd.ms-powerpoint": {"max_near_empty_pages": 1.0},
+    **{
+        media_type: {"max_near_empty_pages": 1.0}
+        for spec in registry.EXTRACTORS
+        if spec.name in ("odp", "ppt", "pptx")
+        for media_type in spec.media_types
+    },
 }
 """Slides with six words are slides; a mail may be nothing but its attachment; data repeats its names, and they are no
 words."""

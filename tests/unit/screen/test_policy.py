@@ -45,6 +45,30 @@ def test_file(tmp_path: Path, name: str, text: str) -> None:
     assert not policy.thresholds(media_type="message/rfc822").require_text
 
 
+@pytest.mark.parametrize(
+    "media_type",
+    [
+        "application/vnd.ms-powerpoint",
+        "application/vnd.openxmlformats-officedocument.presentationml.slideshow",
+        "application/vnd.oasis.opendocument.presentation-flat-xml",
+    ],
+)
+def test_slides_may_be_nearly_empty(media_type: str) -> None:
+    assert Policy().thresholds(media_type=media_type).max_near_empty_pages == 1.0
+
+
+def test_forks_name_what_is_installed_and_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    def after(*tried: str, problem: str = "parser_error") -> str | None:
+        return Policy().next_tool(media_type="application/msword", problems=[problem], tried=tried)
+
+    monkeypatch.setattr("shutil.which", lambda program: f"/usr/bin/{program}")
+    assert after("doc") == "libreoffice"
+    assert after("doc", "libreoffice") is None
+    assert after("doc", problem="too_short") is None
+    monkeypatch.setattr("shutil.which", lambda program: None)
+    assert after("doc") is None
+
+
 def test_same_content_same_id(tmp_path: Path) -> None:
     (tmp_path / "a.toml").write_text("[defaults]\nmax_space = 0.9\nmax_badness_per_1000 = 11.0\n")
     (tmp_path / "b.yaml").write_text("defaults: {max_badness_per_1000: 11, max_space: 0.9}\n")
