@@ -35,7 +35,6 @@ class Part(IntEnum):
     SHAPES = 40
     ENDNOTE_REFERENCES = 46
     ENDNOTE_TEXTS = 47
-    DRAWINGS = 50
     BOXES = 56
     LISTS = 73
     LIST_OVERRIDES = 74

@@ -23,18 +23,13 @@ def check_size(cells: int, characters: int, what: str) -> None:
         raise DocumentError("too_large", f"{what} has {cells} cells and {characters} characters; what fits is {fits}.")
 
 
-def check_cells(count: int, what: str) -> None:
-    """As `check_size`, where only the cells are known."""
-    check_size(count, 0, what)
-
-
 def grid(rows: Sequence[Sequence[str]], header_rows: int, caption: str | None = None) -> Table:
     """A table of these rows; short rows are filled up with empty cells.
 
     Errors: DocumentError `too_large`, see `check_size`.
     """
     columns = max(map(len, rows), default=0)
-    check_size(len(rows) * columns, 0, "A table")
+    check_size(len(rows) * columns, sum(len(text) for row in rows for text in row), "A table")
     cells = [
         Cell(row=number, col=col, text=row[col] if col < len(row) else "", header=number < header_rows)
         for number, row in enumerate(rows)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
 
 import msgspec
@@ -15,7 +14,6 @@ MAX_VALUES = 2_500_000
 """Commas and brackets of one text: what they part takes some 100 bytes of memory each while it is read."""
 
 _JSON_SPACE = " \t\n\r"
-_OPENERS = re.compile(r'[\[{]|"(?:[^"\\]|\\.)*(?:"|\Z)', re.DOTALL)
 
 
 class Number(str):

@@ -113,7 +113,7 @@ def _load() -> None:
         onnxruntime.SessionOptions = one_thread  # pymupdf-layout asks for a thread per core and can't be told otherwise
         try:
             importlib.import_module("pymupdf.layout")
-            # Half of the time of a page full of rules goes into names of columns above each table, which nobody asks for.
+            # Half of the time of a page full of rules would go into names of columns, which nobody asks for.
             importlib.import_module("pymupdf.table").Table._get_header = lambda table, y_tolerance=3: None
         finally:
             onnxruntime.SessionOptions = plain
