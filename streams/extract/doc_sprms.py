@@ -9,6 +9,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from streams.extract.raised import Place
 from streams.extract.rtf_tables import MAX_CELLS, CellRule, RowRule
 
 _SIZES = (1, 1, 2, 4, 2, 2, -1, 3)
@@ -21,7 +22,8 @@ MAX_CHANGES = 5000
 _OLD = {
     2: 0x4600, 12: 0xC63E, 13: 0x260A, 23: CHANGE_TABS, 24: 0x2416, 25: 0x2417, 65: 0x0800, 66: 0x0801, 67: 0x0802,
     68: 0x6A03, 71: 0x0806, 74: 0x6A09, 75: 0x080A, 80: 0x4A30, 83: 0x2A33, 85: 0x0835, 92: 0x083C, 93: 0x4A4F,
-    97: 0x486D, 117: 0x0855, 118: 0x0856, 153: 0x3021, 186: 0x3404, 188: DEFINE_TABLE, 190: DEFINE_TABLE, 197: 0x5624,
+    97: 0x486D, 104: 0x2A48, 117: 0x0855, 118: 0x0856, 153: 0x3021, 186: 0x3404, 188: DEFINE_TABLE,
+    190: DEFINE_TABLE, 197: 0x5624,
 }  # fmt: skip
 """Sprms of Word 6 that are read -> those of Word 97 that mean the same."""
 _OLD_SIZES = (
@@ -94,6 +96,7 @@ class Look:
     hidden: bool = False
     deleted: bool = False
     inserted: bool = False
+    place: Place = Place.LINE
     special: bool = False  # the character is a sign for something else
     data: bool = False  # a picture that holds a form field, no picture
     object: bool = False
@@ -118,6 +121,8 @@ def look(data: bytes, base: Look, styles: dict[int, bytes], *, is_old: bool) -> 
                 found = replace(found, deleted=value & 1 == 1)
             case 0x0801:
                 found = replace(found, inserted=value & 1 == 1)
+            case 0x2A48:
+                found = replace(found, place={1: Place.RAISED, 2: Place.LOWERED}.get(value, Place.LINE))
             case 0x0855:
                 found = replace(found, special=value & 1 == 1)
             case 0x0806:

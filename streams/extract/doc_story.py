@@ -18,6 +18,7 @@ from streams.extract.doc_styles import Font, StyleSheet
 from streams.extract.doc_text import Run, Text
 from streams.extract.docx_numbering import Numbering
 from streams.extract.docx_symbols import readable, symbol
+from streams.extract.raised import Scripts
 from streams.extract.rtf_charsets import SYMBOLS, charset_codec, decode
 from streams.extract.rtf_fields import Field
 from streams.extract.rtf_story import Figure, Item, Note, ParagraphRules, Story
@@ -137,6 +138,7 @@ class _Walk:
     def __init__(self, reader: Reader, story: Story, start: int, end: int, *, is_body: bool) -> None:
         self._reader, self._source, self._story = reader, reader.source, story
         self._start, self._end, self._is_body = start, end, is_body
+        self._scripts = Scripts()
         self._fields: list[tuple[Field, bool, list[str]]] = []  # with whether its instruction is over, and that
         self._goes_on = False  # a page break stood in the paragraph, which had its marker before it
         self._style = 0
@@ -206,10 +208,9 @@ class _Walk:
         if found.deleted:
             return
         paragraph = self._story.paragraph
+        self._scripts.put(paragraph.hidden_parts if found.hidden else paragraph.parts, text, found.place)
         if found.hidden:
-            paragraph.hidden_parts.append(text)
             return
-        paragraph.parts.append(text)
         letters = sum(sign.isalnum() for sign in text[:100])
         if letters:
             self._source.languages[found.language] += len(text)
@@ -253,6 +254,7 @@ class _Walk:
                 found.instruction = "".join(instruction).strip()
             self._fields.append((found, True, instruction))
             if self._instructed() is None:
+                self._scripts.cut()
                 found.begin(self._story.paragraph)
         elif sign == _END and place in ends and self._fields:
             found, is_over, instruction = self._fields.pop()
@@ -262,6 +264,7 @@ class _Walk:
                 if not is_over:
                     found.begin(self._story.paragraph)
                 found.end(self._story.paragraph)
+                self._scripts.cut()
 
     # --- paragraphs and tables -----------------------------------------------------------------------------------
 

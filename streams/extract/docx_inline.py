@@ -11,10 +11,11 @@ from lxml import etree
 
 from streams.errors import DocumentError
 from streams.extract.docx_math import linear
-from streams.extract.docx_styles import Look, Styles
+from streams.extract.docx_styles import Look, Styles, place_of
 from streams.extract.docx_symbols import readable, symbol
 from streams.extract.drawing_charts import Chart, read_chart
 from streams.extract.ooxml import Package, attr, child, children, chosen, descendants, switched_on, value
+from streams.extract.raised import Place, Scripts
 from streams.records import Link, Table
 
 WRAPPERS = frozenset({"w:smartTag", "w:customXml", "w:dir", "w:bdo", "w:sdtContent", "w:sdt"})
@@ -82,12 +83,23 @@ class Inline:
         self.page_field = self.page_field or other.page_field
 
 
+@dataclass(frozen=True)
+class _Set:
+    """How a run is set."""
+
+    hidden: bool = False
+    bold: bool = False
+    font: str | None = None
+    place: Place = Place.LINE
+
+
 @dataclass
 class _Field:
     code: list[str] = field(default_factory=list)
     in_result: bool = False
     start: int = 0  # index into the parts of the paragraph where its result begins
     checkbox: str | None = None
+    held: list[tuple[str, _Set]] = field(default_factory=list)  # text in its code, shown if the code never ends
 
     def name(self) -> str:
         words = "".join(self.code).split(None, 1)
@@ -111,6 +123,7 @@ class InlineReader:
         self._fields: list[_Field] = []
         self._into = Inline()
         self._look = Look()
+        self._scripts = Scripts()
 
     def read(self, paragraph: etree._Element, look: Look) -> Inline:
         """The content of one `w:p` of style `look`."""
@@ -119,7 +132,11 @@ class InlineReader:
             open_field.start = 0
         self._content(paragraph)
         # A field code that its paragraph does not end would swallow the rest of the document: a broken file.
+        broken = [open_field for open_field in self._fields if not open_field.in_result]
         self._fields = [open_field for open_field in self._fields if open_field.in_result]
+        for open_field in broken:
+            for text, how in open_field.held:
+                self._write(text, how)
         return self._into
 
     def formula(self, element: etree._Element) -> Inline:
@@ -155,20 +172,21 @@ class InlineReader:
     # --- runs ----------------------------------------------------------------------------------------------------
 
     def _run(self, run: etree._Element) -> None:
-        hidden, bold, font = self._look.vanish, self._look.bold, self._look.font
+        hidden, bold, font, place = self._look.vanish, self._look.bold, self._look.font, self._look.place
         properties = child(run, "w:rPr")
         said = {} if properties is None else dict(children(properties))
         look = self._styles.run_look(value(said.get("w:rStyle")))
         if look is not None:
             hidden, bold, font = hidden or look.vanish, bold or look.bold, look.font or font
+            place = look.place if look.place is not Place.LINE else place
         vanish, strong, fonts = switched_on(said.get("w:vanish")), switched_on(said.get("w:b")), said.get("w:rFonts")
         hidden = hidden if vanish is None else vanish
         bold = bold if strong is None else strong
         if fonts is not None:
             font = attr(fonts, "w:ascii") or attr(fonts, "w:hAnsi") or font
-        self._run_content(run, hidden, bold, font)
+        self._run_content(run, _Set(hidden, bold, font, place_of(said.get("w:vertAlign")) or place))
 
-    def _run_content(self, run: etree._Element, hidden: bool, bold: bool, font: str | None) -> None:
+    def _run_content(self, run: etree._Element, how: _Set) -> None:
         custom: NoteRef | None = None  # a note whose marker is the text that follows in this run
         for name, found in children(run):
             if name == "w:t":
@@ -177,17 +195,17 @@ class InlineReader:
                     self._into.notes.append(NoteRef(custom.kind, custom.identifier, text.strip() or None))
                     custom = None
                     continue
-                text, lost = readable(text, font)
+                text, lost = readable(text, how.font)
                 self.counts["symbols"] += lost
-                self._write(text, hidden, bold)
+                self._write(text, how)
             elif name in ("w:tab", "w:ptab"):
-                self._write("\t", hidden, bold)
+                self._write("\t", how)
             elif name in ("w:br", "w:cr"):
-                self._write("\n", hidden, bold)
+                self._write("\n", how)
             elif name == "w:noBreakHyphen":
-                self._write("-", hidden, bold)
+                self._write("-", how)
             elif name == "w:sym":
-                self._symbol(found, hidden, bold)
+                self._symbol(found, how)
             elif name == "w:fldChar":
                 self._field_character(found)
             elif name == "w:instrText":
@@ -206,7 +224,7 @@ class InlineReader:
             elif name == "mc:AlternateContent":
                 branch = chosen(found)
                 if branch is not None:
-                    self._run_content(branch, hidden, bold, font)
+                    self._run_content(branch, how)
             elif name == "w:ruby":
                 self.counts["ruby"] += 1  # the reading beside the characters; the characters themselves stay
                 base = child(found, "w:rubyBase")
@@ -215,27 +233,28 @@ class InlineReader:
         if custom is not None:
             self._into.notes.append(custom)
 
-    def _write(self, text: str, hidden: bool, bold: bool) -> None:
-        if any(not open_field.in_result for open_field in self._fields):
-            return  # part of a field's code
-        into = self._into
-        if hidden:
-            into.hidden.append(text)
+    def _write(self, text: str, how: _Set) -> None:
+        coded = next((open_field for open_field in self._fields if not open_field.in_result), None)
+        if coded is not None:
+            coded.held.append((text, how))
             return
-        into.parts.append(text)
+        into = self._into
+        self._scripts.put(into.hidden if how.hidden else into.parts, text, how.place)
+        if how.hidden:
+            return
         if not any(open_field.name() in _PAGE_FIELDS for open_field in self._fields):
             into.outside_fields.append(text)
         if text.strip():
             into.other += len(text)
-            into.bold += len(text) if bold else 0
+            into.bold += len(text) if how.bold else 0
 
-    def _symbol(self, element: etree._Element, hidden: bool, bold: bool) -> None:
+    def _symbol(self, element: etree._Element, how: _Set) -> None:
         code = attr(element, "w:char") or ""
         sign = symbol(attr(element, "w:font"), int(code, 16)) if re.fullmatch(r"[0-9A-Fa-f]{1,6}", code) else None
         if sign is None:
             self.counts["symbols"] += 1
         else:
-            self._write(sign, hidden, bold)
+            self._write(sign, how)
 
     # --- fields and links ----------------------------------------------------------------------------------------
 
@@ -246,15 +265,18 @@ class InlineReader:
             case "separate" if self._fields:
                 opened = self._fields[-1]
                 opened.in_result, opened.start = True, len(self._into.parts)
+                opened.held.clear()
+                self._scripts.cut()
                 self._noticed(opened.name(), "".join(opened.code))
             case "end" if self._fields:
                 ended = self._fields.pop()
                 if not ended.in_result:
                     self._noticed(ended.name(), "".join(ended.code))
                 if ended.checkbox is not None and ended.name() == "FORMCHECKBOX":
-                    self._write(ended.checkbox, hidden=False, bold=False)
+                    self._write(ended.checkbox, _Set())
                 elif ended.name() == "HYPERLINK":
                     self._link(ended.start, _hyperlink_target("".join(ended.code)))
+                    self._scripts.cut()
             case _:
                 pass
 
@@ -269,7 +291,9 @@ class InlineReader:
         opened = _Field(code=[attr(element, "w:instr") or ""], in_result=True, start=len(self._into.parts))
         self._noticed(opened.name(), opened.code[0])
         self._fields.append(opened)
+        self._scripts.cut()
         self._content(element)
+        self._scripts.cut()
         if opened in self._fields:
             self._fields.remove(opened)
         if opened.name() == "HYPERLINK":
@@ -277,7 +301,9 @@ class InlineReader:
 
     def _hyperlink(self, element: etree._Element) -> None:
         start = len(self._into.parts)
+        self._scripts.cut()
         self._content(element)
+        self._scripts.cut()
         relationship = self.package.relationships(self.part).get(attr(element, "r:id") or "")
         anchor = attr(element, "w:anchor")
         target = relationship.target if relationship is not None else ""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from lxml import etree
 
 from streams.extract.ooxml import attr, child, children, number, switched_on, value
+from streams.extract.raised import Place
 
 _HEADING = re.compile(
     r"(?:heading|überschrift|berschrift|titre|título|titulo|titolo|nadpis|nagłówek|заголовок|kop|rubrik|overskrift"
@@ -52,6 +53,7 @@ class Style:
     vanish: bool | None = None
     bold: bool | None = None
     font: str | None = None
+    place: Place | None = None
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,7 @@ class Look:
     vanish: bool = False
     bold: bool = False
     font: str | None = None
+    place: Place = Place.LINE
     chain: tuple[str, ...] = field(default=())  # its id and those it is based on, nearest first
 
 
@@ -94,6 +97,7 @@ class Styles:
             vanish=switched_on(child(run, "w:vanish")),
             bold=switched_on(child(run, "w:b")),
             font=None if fonts is None else attr(fonts, "w:ascii") or attr(fonts, "w:hAnsi"),
+            place=place_of(child(run, "w:vertAlign")),
         )
         is_default = (attr(element, "w:default") or "").lower() in ("1", "true", "on")
         if is_default and attr(element, "w:type") == "paragraph":
@@ -126,6 +130,7 @@ class Styles:
             vanish=next((style.vanish for style in styles if style.vanish is not None), False),
             bold=next((style.bold for style in styles if style.bold is not None), False),
             font=next((style.font for style in styles if style.font is not None), None),
+            place=next((style.place for style in styles if style.place is not None), Place.LINE),
             chain=tuple(key for key, _ in chain),
         )
 
@@ -149,3 +154,10 @@ def _role(name: str) -> str | None:
 def heading_level(outline: int) -> int | None:
     """`w:outlineLvl` (0..8, 9 is body text) as the level of a heading from 1."""
     return outline + 1 if 0 <= outline < _BODY_LEVEL else None
+
+
+def place_of(element: etree._Element | None) -> Place | None:
+    """What `w:vertAlign` says (ECMA-376 part 1, 17.3.2.42); null where it says nothing."""
+    if element is None:
+        return None
+    return {"superscript": Place.RAISED, "subscript": Place.LOWERED}.get(value(element) or "", Place.LINE)

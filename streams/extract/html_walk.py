@@ -23,6 +23,7 @@ from streams.extract.html_dom import (
     table_facts,
 )
 from streams.extract.html_main import MainContent
+from streams.extract.html_scripts import InlineScripts, first_number, is_deletion
 from streams.extract.html_tables import MAX_COL_SPAN, MAX_ROW_SPAN, RawCell, RawTable, make_table, span
 from streams.records import Block, BlockKind, BlockSource, Link, Table
 
@@ -44,6 +45,7 @@ class Frame:
     level: int | None = None
     marker: str | None = None
     counter: int = 1
+    step: int = 1  # -1: a list that counts down
     numbering: str = ""  # type of an ordered list; "" for others
     furniture: bool = False
     caption: bool = False  # all below is about pictures
@@ -80,6 +82,7 @@ class Walker:
         self.frames: list[Frame] = []
         self.buffer: list[str] = []
         self.anchors: list[tuple[int, str, int]] = []  # node, target, where in the buffer its text begins
+        self.scripts = InlineScripts()
         self.links: list[Link] = []
         self.figures: list[str] = []  # alternative texts of images inside the text that is being read
         self.pre = 0
@@ -131,6 +134,7 @@ class Walker:
 
     def _flush(self) -> None:
         """The text read so far becomes a block of the kind that the open elements make it."""
+        self.scripts.broken()
         if not self.buffer and not self.figures and not self.links:
             return
         for _, target, start in self.anchors:
@@ -203,6 +207,10 @@ class Walker:
         if is_hidden(tag, attributes):
             self.found.dropped["hidden_element"] += 1
             return True
+        if tag == "del" and is_deletion(node, attributes):
+            self.found.dropped["deleted_revisions"] += 1
+            self.found.warnings.add("tracked_changes")
+            return True
         if tag == "input":
             self.found.passwords += (attributes.get("type") or "").strip().lower() == "password"
             return False
@@ -223,6 +231,8 @@ class Walker:
             self.found.evidence.add("app_root")
 
     def _open_inline(self, node: LexborNode, tag: str, attributes: dict[str, str | None]) -> None:
+        _, target, start = self.anchors[-1] if self.anchors else (0, "", -1)
+        self.scripts.enter(node, tag, attributes, len(self.buffer), start if target.startswith("#") else -1)
         if tag == "br":
             self.buffer.append(_BREAK)
         elif tag == "a":
@@ -270,7 +280,9 @@ class Walker:
             frame.level = self.lists
             if tag == "ol":
                 frame.numbering = attributes.get("type") or "1"
-                frame.counter = integer(attributes.get("start"), 1)
+                if "reversed" in attributes:
+                    frame.step, frame.counter = -1, first_number(node)
+                frame.counter = integer(attributes.get("start"), frame.counter)
         elif tag in ("li", "dd"):
             self._open_item(frame, tag, attributes)
         elif tag == "table":
@@ -300,7 +312,7 @@ class Walker:
             return
         if owner is not None and owner.numbering:
             number = integer(attributes.get("value"), owner.counter)
-            owner.counter = number + 1
+            owner.counter = number + owner.step
             frame.marker = numeral(number, owner.numbering) + "."
         else:
             frame.marker = "•"
@@ -387,7 +399,9 @@ class Walker:
             self._flush()
             if self.frames and self.frames[-1].node == node.mem_id:
                 self._close(self.frames.pop())
-        elif tag == "a":
+            return
+        self.scripts.leave(node, self.buffer, self._collapsed)
+        if tag == "a":
             if self.anchors and self.anchors[-1][0] == node.mem_id:
                 _, target, start = self.anchors.pop()
                 self._close_anchor(target, start)

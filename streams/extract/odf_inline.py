@@ -16,6 +16,7 @@ from streams.extract.docx_inline import tidy
 from streams.extract.docx_symbols import readable
 from streams.extract.odf import attr, child, children, count, name_of, text_of
 from streams.extract.odf_styles import Look, Styles
+from streams.extract.raised import Place, Scripts
 from streams.records import Link
 
 MAX_SPACES = 100
@@ -75,6 +76,7 @@ class InlineReader:
     def __init__(self, styles: Styles, counts: Counter[str], formula: Callable[[etree._Element], str | None]) -> None:
         """`formula`: the text of a frame that holds a formula, null for any other shape."""
         self.styles, self.counts, self._formula = styles, counts, formula
+        self._scripts = Scripts()
 
     def read(self, paragraph: etree._Element) -> Inline:
         """The content of one `text:p` or `text:h`."""
@@ -105,7 +107,9 @@ class InlineReader:
                 self._span(found, look, into, hidden, page_field)
             case "text:a":
                 start = len(into.parts)
+                self._scripts.cut()
                 self._content(found, look, into, hidden=hidden, page_field=page_field)
+                self._scripts.cut()
                 text, target = tidy("".join(into.parts[start:])), attr(found, "xlink:href") or ""
                 if text and target:
                     into.links.append(Link(text=text, target=target))
@@ -151,7 +155,9 @@ class InlineReader:
         if style is not None and style.hidden is False:
             unseen = False
         bold = own.bold if style is not None and style.bold is not None else look.bold or own.bold
-        inner = Look(role=look.role, hidden=unseen, bold=bold, font=own.font or look.font)
+        silent = own.place is Place.LINE and (style is None or style.place is None)
+        place = look.place if silent else own.place
+        inner = Look(role=look.role, hidden=unseen, bold=bold, font=own.font or look.font, place=place)
         self._content(span, inner, into, hidden=unseen, page_field=page_field)
 
     def _write(self, text: str | None, look: Look, into: Inline, hidden: bool, page_field: bool) -> None:
@@ -167,10 +173,9 @@ class InlineReader:
     def _put(self, text: str, look: Look, into: Inline, hidden: bool, page_field: bool) -> None:
         text, lost = readable(text, look.font)
         self.counts["symbols"] += lost
+        self._scripts.put(into.hidden if hidden else into.parts, text, look.place)
         if hidden:
-            into.hidden.append(text)
             return
-        into.parts.append(text)
         if not page_field:
             into.outside_fields.append(text)
         if text.strip():

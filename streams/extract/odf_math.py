@@ -6,6 +6,13 @@ from lxml import etree
 
 from streams.extract.odf import children, name_of
 
+BUILT = frozenset(
+    {
+        "mfrac", "msub", "munder", "msup", "mover", "msubsup", "munderover", "msqrt", "mroot", "mtable", "mtr",
+        "mfenced",
+    }
+)  # fmt: skip
+"""Elements that say how their parts stand to each other."""
 _SKIPPED = frozenset({"annotation", "annotation-xml", "mphantom"})
 
 
@@ -21,6 +28,11 @@ def _text(element: etree._Element) -> str:
     parts = [_text(found) for _, found in children(element)]
     if not parts:
         return " " if local == "mspace" else (element.text or "").strip()
+    return combined(local, parts, element.get("open") or "(", element.get("close") or ")")
+
+
+def combined(local: str, parts: list[str], opening: str = "(", closing: str = ")") -> str:
+    """The text of an element from those of its children; `opening` and `closing` are what `mfenced` says."""
     if local == "mfrac" and len(parts) == 2:
         return f"{_group(parts[0])}/{_group(parts[1])}"
     if local in ("msub", "munder") and len(parts) == 2:
@@ -38,7 +50,7 @@ def _text(element: etree._Element) -> str:
     if local == "mtr":
         return " & ".join(parts)
     if local == "mfenced":
-        return (element.get("open") or "(") + ", ".join(parts) + (element.get("close") or ")")
+        return opening + ", ".join(parts) + closing
     return "".join(parts)
 
 

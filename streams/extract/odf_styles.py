@@ -9,6 +9,7 @@ from lxml import etree
 
 from streams.extract.docx_numbering import bullet, formatted
 from streams.extract.odf import Source, attr, child, children, whole
+from streams.extract.raised import Place
 from streams.records import BlockKind
 
 LEVELS = 10
@@ -25,6 +26,7 @@ _ROLES = {
 """Names of LibreOffice's own styles; one based on them is of their kind."""
 _FORMATS = {"1": "decimal", "a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}
 _PLACE = re.compile(r"%(\d{1,2})%")
+_SHARE = re.compile(r"(-?)([0-9.]{1,10})%")
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,7 @@ class Style:
     hidden: bool | None = None
     bold: bool | None = None
     font: str | None = None
+    place: Place | None = None
     language: str | None = None
     list_style: str | None = None  # empty: no list
     outline: int | None = None
@@ -51,6 +54,7 @@ class Look:
     hidden: bool = False
     bold: bool = False
     font: str | None = None
+    place: Place = Place.LINE
     list_style: str | None = None
     is_table_heading: bool = False
 
@@ -117,6 +121,7 @@ class Styles:
             hidden=None if display is None else display == "none",
             bold=None if weight is None else weight in ("bold", "600", "700", "800", "900"),
             font=self._fonts.get(font, font) if font else (None if text is None else attr(text, "fo:font-family")),
+            place=_place(None if text is None else attr(text, "style:text-position")),
             language=None if text is None else attr(text, "fo:language"),
             list_style=attr(element, "style:list-style-name"),
             outline=whole(attr(element, "style:default-outline-level")),
@@ -149,6 +154,7 @@ class Styles:
             hidden=next((style.hidden for style in chain if style.hidden is not None), False),
             bold=next((style.bold for style in chain if style.bold is not None), False),
             font=next((style.font for style in chain if style.font is not None), None),
+            place=next((style.place for style in chain if style.place is not None), Place.LINE),
             list_style=next((style.list_style for style in chain if style.list_style is not None), None),
             is_table_heading="table heading" in names,
         )
@@ -222,3 +228,15 @@ def _levels(element: etree._Element) -> dict[int, Level]:
                 shown_levels=whole(attr(one, "text:display-levels")) or 1,
             )
     return found
+
+
+def _place(position: str | None) -> Place | None:
+    """Part 3, 20.387, `style:text-position`: `super`, `sub` or a share of the font's height, then the size."""
+    if not (words := (position or "").split()):
+        return None
+    if words[0] in ("super", "sub"):
+        return Place.RAISED if words[0] == "super" else Place.LOWERED
+    match = _SHARE.fullmatch(words[0])
+    if match is None or not match[2].strip("0."):
+        return Place.LINE
+    return Place.LOWERED if match[1] else Place.RAISED

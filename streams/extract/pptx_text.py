@@ -18,6 +18,7 @@ from streams.extract.docx_math import linear
 from streams.extract.docx_numbering import bullet, formatted
 from streams.extract.docx_symbols import readable
 from streams.extract.ooxml import Package, attr, child, children, chosen
+from streams.extract.raised import Place, Scripts
 from streams.records import Link
 
 LEVELS = 9
@@ -35,6 +36,7 @@ _FORMATS = {
     "circleNumDb": "decimalEnclosedCircle",
 }
 _FRAMES = {"Period": "{}.", "ParenR": "{})", "ParenBoth": "({})", "Minus": "- {} -"}
+_BASELINE = re.compile(r"\+?(-?)0*[1-9][0-9]{0,8}(?:\.[0-9]{1,9})?%?")
 _CONTROL = re.compile(r"_x([0-9A-F]{4})_")
 
 
@@ -68,6 +70,7 @@ class TextReader:
     ) -> None:
         self.package, self.part, self.counts, self.languages = package, part, counts, languages
         self._slide_number = slide_number
+        self._scripts = Scripts()
         self._fonts: list[str | None] = [None]
 
     def paragraphs(self, body: etree._Element | None, styles: Sequence[etree._Element | None] = ()) -> list[Paragraph]:
@@ -100,6 +103,7 @@ class TextReader:
     def _read(self, element: etree._Element) -> Paragraph:
         paragraph = Paragraph()
         parts: list[str] = []
+        self._scripts.cut()
         self._runs(element, paragraph, parts)
         paragraph.text = tidy("".join(parts))
         return paragraph
@@ -137,11 +141,14 @@ class TextReader:
             return
         if properties is not None and properties.get("lang"):
             self.languages[(properties.get("lang") or "").partition("-")[0].lower()] += len(text)
-        parts.append(text)
-        paragraph.words += len(text.strip())
         target = self.target(properties)
+        if target:
+            self._scripts.cut()
+        self._scripts.put(parts, text, _place(properties))
+        paragraph.words += len(text.strip())
         if target and text.strip():
-            paragraph.links.append(Link(text=" ".join(text.split()), target=target))
+            paragraph.links.append(Link(text=" ".join(parts[-1].split()), target=target))
+            self._scripts.cut()
 
     def target(self, properties: etree._Element | None) -> str:
         """Where `a:hlinkClick` of a run or shape leads; empty for none, and for actions of the show."""
@@ -200,6 +207,14 @@ def _bullet_font(sources: list[etree._Element | None]) -> str | None:
         if font is not None:
             return font.get("typeface")
     return None
+
+
+def _place(properties: etree._Element | None) -> Place:
+    """`baseline`: by how much of its size text is raised (ECMA-376 part 1, 21.1.2.3.9); below zero it is lowered."""
+    match = _BASELINE.fullmatch("" if properties is None else properties.get("baseline") or "")
+    if match is None:
+        return Place.LINE
+    return Place.LOWERED if match[1] else Place.RAISED
 
 
 def _level(properties: etree._Element | None) -> int:

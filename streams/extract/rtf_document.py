@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
+from streams.extract.raised import Place, Scripts
 from streams.extract.rtf_body import Body
 from streams.extract.rtf_fields import Field, FormField
 from streams.extract.rtf_header import RtfHeader
@@ -44,6 +45,7 @@ class RtfDocument(RtfHeader):
         self._row = RowRule()
         self._cell = CellRule(0)
         self._fields: list[Field] = []
+        self._scripts = Scripts()
         self._form: FormField | None = None
         self._note: Note | None = None
         self._author = ""  # of the next comment
@@ -77,10 +79,9 @@ class RtfDocument(RtfHeader):
                 self._story.text(text)
             return
         paragraph = self._story.paragraph
+        self._scripts.put(paragraph.hidden_parts if state.hidden else paragraph.parts, text, state.place)
         if state.hidden:
-            paragraph.hidden_parts.append(text)
             return
-        paragraph.parts.append(text)
         letters = sum(sign.isalnum() for sign in text[:100])
         if state.bold:
             paragraph.bold += letters
@@ -110,7 +111,7 @@ class RtfDocument(RtfHeader):
         self._story = story
         self._stories += 1
         state.mute, state.capture = False, None
-        state.hidden = False
+        state.hidden, state.place = False, Place.LINE
         state.paragraph = ParagraphRules()
 
         def close() -> None:
@@ -251,6 +252,7 @@ class RtfDocument(RtfHeader):
             paragraph = self._open_paragraph()
             if paragraph is not None and shown:
                 found.end(paragraph)
+                self._scripts.cut()
 
         self.state.on_close.append(close)
 
@@ -272,6 +274,7 @@ class RtfDocument(RtfHeader):
             return
         self.state.mute = False
         if (paragraph := self._open_paragraph()) is not None:
+            self._scripts.cut()
             self._fields[-1].begin(paragraph)
 
     def _form_value(self, name: str) -> Callable[[int | None], None]:
@@ -407,6 +410,9 @@ class RtfDocument(RtfHeader):
             self.words[word] = self._operator(sign)
         for word, name in _SWITCHES.items():
             self.words[word] = self._switch(name)
+        self.words[b"super"] = self._placed(Place.RAISED)
+        self.words[b"sub"] = self._placed(Place.LOWERED)
+        self.words[b"nosupersub"] = self._placed(Place.LINE)
         for word, name in _PARAGRAPH_NUMBERS.items():
             self.words[word] = self._paragraph_number(name)
         for word, name in _ROW_NUMBERS.items():
@@ -421,6 +427,10 @@ class RtfDocument(RtfHeader):
     def _switch(self, name: str) -> Callable[[int | None], None]:
         """Character formatting: on, or off with the parameter 0."""
         return lambda parameter: setattr(self.state, name, parameter != 0)
+
+    def _placed(self, place: Place) -> Callable[[int | None], None]:
+        """`\\super`, `\\sub`: from here on; off with the parameter 0."""
+        return lambda parameter: setattr(self.state, "place", Place.LINE if parameter == 0 else place)
 
     def _paragraph_number(self, name: str) -> Callable[[int | None], None]:
         return lambda parameter: setattr(self.state.paragraph, name, 1 if parameter is None else parameter)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from streams.extract.raised import Place
 from streams.extract.rtf_story import ParagraphRules
 
 
@@ -20,6 +21,7 @@ class State:
     inserted: bool = False
     bold: bool = False
     formula: bool = False
+    place: Place = Place.LINE
     rtf_only: bool = False  # \htmlrtf: not part of the encapsulated HTML
     mute: bool = False  # text is not shown, but groups inside may be
     skip: bool = False  # neither this group nor those inside are looked at
@@ -42,6 +44,7 @@ class State:
             self.inserted,
             self.bold,
             self.formula,
+            self.place,
             self.rtf_only,
             self.mute,
             self.holds,
@@ -56,3 +59,4 @@ class State:
         """`\\plain`: character formatting as in the beginning; revisions are none."""
         self.font = None
         self.hidden = self.bold = False
+        self.place = Place.LINE
