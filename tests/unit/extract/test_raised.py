@@ -81,7 +81,7 @@ def only(draft: Draft) -> str:
         ("1<sup>st</sup>, Acme<sup>TM</sup>", "1st, AcmeTM"),
         ('10<span style="vertical-align:super; font-size:8px">6</span>', "10⁶"),
         ('word<sup><a href="#n1">1</a></sup>, other<a href="#n2"><sup>2</sup></a>', "word1, other2"),
-        ("a<sup>b<div>c</sup>d</div>", "ab|cd"),
+        ("a<sup>b<div>c</sup>d</div>", "a^b|cd"),
         ("<math><mfrac><mn>1</mn><mn>2</mn></mfrac></math> cup", "1/2 cup"),
         (
             "<math><mfrac><mrow><mi>a</mi><mo>+</mo><mi>b</mi></mrow><msup><mi>x</mi><mn>2</mn></msup></mfrac></math>",
