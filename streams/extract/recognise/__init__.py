@@ -29,7 +29,7 @@ from streams.extract.tools.pillow import FORMATS, FrameInfo, open_picture, resiz
 from streams.records import BlockSource, CanonBody, Detection
 from streams.screen.verdict import UNREAD_CONFIDENCE
 
-VERSION = "1"
+VERSION = "2"
 """Version of the code of this package: raise it when it makes other canons of the same pages."""
 
 DPI = 300

@@ -77,8 +77,14 @@ class Engine(Protocol):
         """A digest of all that can change what the engine reads: its version and its models."""
         ...
 
-    def read(self, image: Image.Image, languages: Sequence[str], *, dpi: int | None, seconds: float) -> list[SeenLine]:
-        """Lines of a grey image. Raises EngineFailed, also when it takes longer than so many seconds."""
+    def read(
+        self, image: Image.Image, languages: Sequence[str], *, dpi: int | None, seconds: float, block: bool = False
+    ) -> list[SeenLine]:
+        """Lines of a grey image. Raises EngineFailed, also when it takes longer than so many seconds.
+
+        Args:
+            block: take all of it for one block of text, instead of telling columns and pictures apart.
+        """
         ...
 
     def orientation(self, image: Image.Image, *, seconds: float) -> Orientation | None:

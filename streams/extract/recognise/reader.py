@@ -19,7 +19,9 @@ from streams.extract.recognise import languages as by_language
 from streams.extract.recognise.engine import Engine, Orientation, SeenLine, SeenWord
 from streams.extract.recognise.leaders import without_leaders
 from streams.extract.recognise.places import around, parts_of, placed, turned_lines
+from streams.extract.recognise.rules import without_rules
 from streams.extract.recognise.skew import WORTH_MENDING, is_blank, is_dark, skew
+from streams.extract.recognise.unread import unread
 from streams.extract.tools.pillow import inverted, resized, straightened, turned
 
 SURE = 0.75
@@ -149,6 +151,7 @@ class Reader:
             reading, script_missing = self._doubted(image, reading, dpi)
         reading = self._larger(reading, enlarge, dark, dpi)
         reading, missing = self._in_its_language(image, enlarge, dark, reading, dpi)
+        reading = self._with_rest(image, enlarge, dark, reading, dpi)
         if missing is None and not reading.is_sure:
             missing = script_missing
         if missing is not None:
@@ -164,7 +167,8 @@ class Reader:
             angle = 0.0
         else:
             upright = straightened(upright, -angle)
-        lines = without_leaders(self._engine.read(upright, languages, dpi=dpi, seconds=self._left()))
+        seen = without_rules(upright)
+        lines = without_leaders(self._engine.read(seen, languages, dpi=dpi, seconds=self._left()))
         return Reading(lines=lines, size=upright.size, factor=factor, turn=turn, skew=angle, languages=tuple(languages))
 
     def _left(self) -> float:
@@ -295,7 +299,7 @@ class Reader:
         image, factor = page()
         if factor != reading.factor:
             return reading
-        upright = straightened(turned(image, reading.turn), -reading.skew)
+        upright = _upright(image, reading)
         languages = list(reading.languages)
         for numbers in parts[:_MOST_PARTS]:
             before = [line for number in numbers for line in paragraphs[number]]
@@ -318,12 +322,27 @@ class Reader:
         found = [line for lines in paragraphs for line in lines]
         return msgspec.structs.replace(reading, lines=found, languages=tuple(dict.fromkeys(languages)))
 
+    def _with_rest(
+        self, image: Image.Image, enlarge: Enlarge, dark: bool, reading: Reading, dpi: int | None
+    ) -> Reading:
+        """The reading, and what it has passed over: read as one block, for it may have been taken for a picture."""
+        image, factor = _as_read(image, enlarge, dark, reading)
+        rest = unread(_upright(image, reading), reading.lines) if factor == reading.factor else None
+        if rest is None:
+            return reading
+        lines = self._engine.read(
+            rest, reading.languages, dpi=dpi and round(dpi * factor), seconds=self._left(), block=True
+        )
+        found = [line for line in without_leaders(lines) if (confidence(line.words) or 0.0) >= WORD]
+        number = len(paragraphs_of(reading))
+        return msgspec.structs.replace(reading, lines=[*reading.lines, *placed(found, 0, 0, number)])
+
     def _script_of_parts(
         self, image: Image.Image, reading: Reading, parts: list[list[SeenLine]]
     ) -> tuple[tuple[str, ...], str | None]:
         """An installed language for the parts of a page that could not be read, or one that has no model."""
         x0, y0, x1, y1 = around([line.box for part in parts for line in part])
-        upright = straightened(turned(image, reading.turn), -reading.skew)
+        upright = _upright(image, reading)
         box = tuple(int(value / reading.factor) for value in (x0 - 8, y0 - 8, x1 + 8, y1 + 8))
         told = self._engine.orientation(upright.crop(box), seconds=self._left())  # type: ignore[arg-type]
         if told is None or told.script in map(by_language.script_of, reading.languages):
@@ -339,6 +358,12 @@ def _as_read(image: Image.Image, enlarge: Enlarge, dark: bool, reading: Reading)
     """The page in the size in which it was read."""
     larger = enlarge(reading.factor) if reading.factor != 1.0 else None
     return (image, 1.0) if larger is None else (inverted(larger) if dark else larger, reading.factor)
+
+
+def _upright(image: Image.Image, reading: Reading) -> Image.Image:
+    """A page as the engine saw it for a reading."""
+    upright = turned(image, reading.turn)
+    return without_rules(straightened(upright, -reading.skew) if reading.skew else upright)
 
 
 def _is_surer(trial: Reading, other: Reading) -> bool:

@@ -82,8 +82,10 @@ class Tesseract:
         """16 hex digits of the version and of each model's name, size and first bytes. Raises EngineUnavailable."""
         return _identity(self._program)
 
-    def read(self, image: Image.Image, languages: Sequence[str], *, dpi: int | None, seconds: float) -> list[SeenLine]:
-        """Lines of a grey image, read with the models of these languages together.
+    def read(
+        self, image: Image.Image, languages: Sequence[str], *, dpi: int | None, seconds: float, block: bool = False
+    ) -> list[SeenLine]:
+        """Lines of a grey image, read with the models of these languages together; `block`: as one block of text.
 
         Raises:
             EngineFailed: it crashed, or took longer than so many seconds (EngineTooSlow).
@@ -94,7 +96,8 @@ class Tesseract:
             raise EngineUnavailable(f"{self.name} has no model for {', '.join(languages) or 'any language'}.")
         resolution = ["--dpi", str(dpi)] if dpi else []
         # hocr_font_info would give guesses; the parameters of the output are those of the `hocr` configuration
-        options = ["-l", "+".join(dict.fromkeys(models)), "--psm", "3", *resolution, "-c", "tessedit_create_hocr=1"]
+        layout = ["--psm", "6" if block else "3"]
+        options = ["-l", "+".join(dict.fromkeys(models)), *layout, *resolution, "-c", "tessedit_create_hocr=1"]
         answer = self._run(image, options, seconds)
         return list(parse_hocr(answer))
 

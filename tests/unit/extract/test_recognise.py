@@ -240,9 +240,11 @@ class _Asked(Tesseract):
         super().__init__()
         self.sizes: list[tuple[int, int]] = []
 
-    def read(self, image: Image.Image, languages: Sequence[str], *, dpi: int | None, seconds: float) -> list[SeenLine]:
+    def read(
+        self, image: Image.Image, languages: Sequence[str], *, dpi: int | None, seconds: float, block: bool = False
+    ) -> list[SeenLine]:
         self.sizes.append(image.size)
-        return super().read(image, languages, dpi=dpi, seconds=seconds)
+        return super().read(image, languages, dpi=dpi, seconds=seconds, block=block)
 
 
 def test_a_paragraph_in_another_language_is_read_again_and_it_alone(tmp_path: Path) -> None:
@@ -275,9 +277,12 @@ class _Slow(Tesseract):
         super().__init__()
         self._left_over = most
 
-    def read(self, image: Image.Image, languages: Sequence[str], *, dpi: int | None, seconds: float) -> list[SeenLine]:
+    def read(
+        self, image: Image.Image, languages: Sequence[str], *, dpi: int | None, seconds: float, block: bool = False
+    ) -> list[SeenLine]:
         self._left_over -= 1
-        return super().read(image, languages, dpi=dpi, seconds=seconds if self._left_over >= 0 else 0.001)
+        limit = seconds if self._left_over >= 0 else 0.001
+        return super().read(image, languages, dpi=dpi, seconds=limit, block=block)
 
 
 def test_a_page_without_time_is_held_and_its_canon_is_not_taken_for_the_whole(tmp_path: Path) -> None:
