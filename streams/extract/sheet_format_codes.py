@@ -65,8 +65,16 @@ def sections(code: str) -> list[Section]:
         elif kind != "fill":
             part.tokens.append((kind, value))
     for part in parts:
+        if part.is_date and _begins_with_places(part):
+            part.tokens, part.is_date, part.general = [("general", "")], False, True
         _name_minutes(part)
     return parts
+
+
+def _begins_with_places(part: Section) -> bool:
+    """Whether it is a number with an unquoted word, whose letters are no dates: `0.0 CHF`. It is shown without a format."""
+    first = next((text for kind, text in part.tokens if kind in ("digits", "date", "elapsed", "ampm")), "")
+    return any(place in first for place in "0#?")
 
 
 def _bracket(value: str, section: Section) -> None:
@@ -117,14 +125,16 @@ def chosen(parts: list[Section], value: float) -> tuple[Section | None, bool]:
 
 
 def _chosen_by_condition(parts: list[Section], value: float) -> tuple[Section | None, bool]:
-    """The first part whose condition holds, or the first after the first without one.
+    """The first part whose condition holds; without a condition, the first is of numbers above 0, the last of the rest,
+    and the second of three of those below 0.
 
     18.8.31 is silent about the minus. Excel leaves it out only where a part can't be met by a number above zero:
     `[<-4]0` shows 5 for -5 and `[<100]0` shows -5, as the reader could not know otherwise.
     """
     first = parts[0].condition or (">", 0.0)
+    unsaid = {0: first, 1: ("<", 0.0) if len(parts) == 3 else None}
     for number, part in enumerate(parts):
-        condition = part.condition if number else first
+        condition = part.condition or unsaid.get(number)
         if condition is None:
             return part, value < 0 and len(parts) == 2 and _leaves_only_negatives(first)
         if _holds(condition, value):

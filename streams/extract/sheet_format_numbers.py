@@ -34,7 +34,10 @@ class _Layout:
 
 
 def number(value: float, section: Section) -> str:
-    """A number as the tokens of one part show it; a minus stands before all of them."""
+    """A number as the tokens of one part show it; a minus stands before all of them.
+
+    Percent signs multiply by 100 each, commas behind the last place divide by 1000 each, halves round away from zero.
+    """
     tokens = section.tokens
     if not has(section, "digits"):
         return (("-" if value < 0 and tokens else "") + _literals(tokens)).strip()
@@ -105,6 +108,13 @@ def _layout(tokens: list[tuple[str, str]]) -> _Layout:
     return layout
 
 
+def _show_zero(layout: _Layout) -> None:
+    """Let a zero show, though all places are `#`, as in `E+#` and in the whole part of `# ?/?`."""
+    last = max(at for at, (kind, _) in enumerate(layout.items) if kind == "whole")
+    if "0" not in layout.places("whole"):
+        layout.items[last] = ("whole", "0")
+
+
 def _rounded(amount: Decimal, layout: _Layout) -> Decimal:
     return abs(amount).quantize(Decimal(1).scaleb(-len(layout.places("decimal"))), context=ROUNDING)
 
@@ -156,9 +166,7 @@ def _scientific(value: float, tokens: list[tuple[str, str]], exponent: int) -> s
         power += step
         scaled = _rounded(amount.scaleb(-power), mantissa)
     sign = "-" if power < 0 else "+" if "+" in tokens[exponent][1] else ""
-    if "0" not in powers.places("whole"):  # `E+#` shows a power of 0, too
-        last = max(at for at, (kind, _) in enumerate(powers.items) if kind == "whole")
-        powers.items[last] = ("whole", "0")
+    _show_zero(powers)
     minus = "-" if amount < 0 else ""
     return f"{minus}{_filled(mantissa, scaled)}E{sign}{_filled(powers, Decimal(abs(power)))}".strip()
 
@@ -190,6 +198,8 @@ def _fraction(value: float, tokens: list[tuple[str, str]], slash: int) -> str | 
     elif top:
         before = _filled(_layout(tokens[:numerator]), Decimal(whole)).lstrip()
     else:  # a whole number has no fraction beside it
-        before, part = _filled(_layout(tokens[:numerator]), Decimal(whole)).rstrip() or "0", ""
+        layout, part = _layout(tokens[:numerator]), ""
+        _show_zero(layout)
+        before = _filled(layout, Decimal(whole)).rstrip()
     minus = "-" if value < 0 and (whole or top) else ""
     return f"{minus}{before}{part}{_literals(tokens[end:])}".strip()

@@ -6,6 +6,8 @@ literals), those of Excel.
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from streams.extract.sheet_formats import shown, shown_text
@@ -140,6 +142,8 @@ def test_general_among_literals_keeps_its_decimals(value: float, code: str, expe
         (-5.25, "# ?/?;(# ?/?)", "(5 1/4)"),
         (5.3, "# ??/100", "5 30/100"),
         (0.996, "# ?/?", "1"),
+        (0, "(# ?/?)", "(0)"),
+        (-0.01, "# ?/?", "0"),
     ],
 )
 def test_fractions_keep_the_words_around_them(value: float, code: str, expected: str) -> None:
@@ -187,6 +191,8 @@ def test_powers_of_ten_keep_the_words_around_them(value: float, code: str, expec
         (-5, "[>100]0", "-5"),
         (50, "0;[=5]0.0;0.00", "50"),
         (-50, "0;[=5]0.0;0.00", "-50.00"),
+        (-5, "[>100]0;0.0;0.00", "5.0"),
+        (50, "[>100]0;0.0;0.00", "50.00"),
     ],
 )
 def test_a_minus_goes_only_where_the_condition_admits_nothing_but_negatives(
@@ -201,6 +207,19 @@ def test_a_minus_goes_only_where_the_condition_admits_nothing_but_negatives(
 )
 def test_the_part_of_texts_serves_no_number(value: float, code: str, expected: str) -> None:
     assert shown(value, code) == (expected, "n")
+
+
+@pytest.mark.parametrize("code", ["0.0 CHF", "#,##0.0' CHF'", "0 days", "#.0 mg"])
+def test_a_number_with_an_unquoted_word_is_no_date(code: str) -> None:
+    assert shown(1234.5, code) == ("1234.5", "n")
+
+
+def test_many_places_cost_little() -> None:
+    began = time.process_time()
+    for code in ("0x" * 500, "#," * 500, "0," + "," * 998, "0." + '0"a"' * 250, "0" * 999 + "/0", "?/" + "?" * 998):
+        for value in (1.5, -1e308, 5e-324):
+            shown(value, code)
+    assert time.process_time() - began < 2
 
 
 def test_the_part_of_texts_may_stand_anywhere() -> None:
