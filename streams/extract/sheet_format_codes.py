@@ -72,7 +72,7 @@ def sections(code: str) -> list[Section]:
 
 
 def _begins_with_places(part: Section) -> bool:
-    """Whether it is a number with an unquoted word, whose letters are no dates: `0.0 CHF`. It is shown without a format."""
+    """Whether it is a number with an unquoted word (`0.0 CHF`), whose letters are no date: it is shown as `General`."""
     first = next((text for kind, text in part.tokens if kind in ("digits", "date", "elapsed", "ampm")), "")
     return any(place in first for place in "0#?")
 
