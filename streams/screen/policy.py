@@ -41,12 +41,12 @@ class Thresholds(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     min_dictionary_rate_loose: float = 0.25  # for tables and code, on pages
     max_no_language: float = 0.6  # low_dictionary_rate, where no word list exists: probability of "no language"
     doubtful_dictionary_rate: float = 0.85  # below: the warning `doubtful_words`
-    max_broken_words: float = 0.05  # low_dictionary_rate, token_length: words that no language has, beyond the usual
-    max_broken_words_on_page: float = 0.1  # the same of a single page
+    max_broken_words: float = 0.06  # low_dictionary_rate, token_length: words that no language has, beyond the usual
+    max_broken_words_on_page: float = 0.25  # the same of a single page
     min_broken_words: int = 6  # fewer are a few names
-    min_broken_accents: int = 4
+    min_broken_accents: int = 6
     max_odd_case: float = 0.06  # low_dictionary_rate: known words "wRiTTen" as nobody does
-    max_broken_accents: float = 0.1  # mojibake: of the words with letters beyond ASCII, those that no language has
+    max_broken_accents: float = 0.2  # mojibake: of the words with letters beyond ASCII, those that no language has
     min_known_pairs: float = 0.0  # low_dictionary_rate, zh ja ko: characters that stand as in words of the language
     max_rare_characters: float = 0.03  # low_dictionary_rate, zh ja ko: characters that the language hardly uses
     max_misspelt: float = 0.01  # low_dictionary_rate, th: letters and marks that stand where none can

@@ -36,7 +36,7 @@ SURE_OF_UNLISTED = 0.9
 _LETTER, _DIGIT, _SPACE, _PUNCTUATION, _OTHER = range(5)
 _CID = re.compile(r"\(cid:\d+\)|glyph(?:<|&lt;)|/(?:C\d+_\d+|[gG]\d{2,5}|uni[0-9A-F]{4})(?![0-9A-Za-z])")
 _ALONE = re.compile(r"(?<!\S)\ufffd(?!\S)")
-_LEADERS = re.compile(r"([^\w\s])(?:\s?\1){3,}")  # dots that lead to a page number, ruled lines
+_LEADERS = re.compile(r"([^\w\s]|_)(?:\s?\1){3,}")  # dots that lead to a page number, ruled lines, blanks of forms
 
 
 @cache

@@ -276,6 +276,8 @@ class _Case:
         self.scores["broken_accents"] = accents
         if self.problems.keys() & {"mojibake", "low_dictionary_rate", "replacement_chars", "cid_leak"}:
             return  # it is known why
+        if found.words < limits.min_dictionary_tokens:
+            return  # greetings in ten languages
         if wrong >= limits.min_broken_accents and accents > limits.max_broken_accents and 2 * wrong > found.garbled:
             self._hold("mojibake", f"{wrong} of {special} words with letters beyond ASCII are spelt as none are")
         elif found.garbled + found.glued >= limits.min_broken_words and broken > limits.max_broken_words:
