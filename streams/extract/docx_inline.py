@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from lxml import etree
 
 from streams.errors import DocumentError
+from streams.extract.docx_fields import Field, RunSetting, checkbox, hyperlink_target
 from streams.extract.docx_math import linear
 from streams.extract.docx_styles import Look, Styles, place_of
 from streams.extract.docx_symbols import readable, symbol
@@ -83,29 +84,6 @@ class Inline:
         self.page_field = self.page_field or other.page_field
 
 
-@dataclass(frozen=True)
-class _Set:
-    """How a run is set."""
-
-    hidden: bool = False
-    bold: bool = False
-    font: str | None = None
-    place: Place = Place.LINE
-
-
-@dataclass
-class _Field:
-    code: list[str] = field(default_factory=list)
-    in_result: bool = False
-    start: int = 0  # index into the parts of the paragraph where its result begins
-    checkbox: str | None = None
-    held: list[tuple[str, _Set]] = field(default_factory=list)  # text in its code, shown if the code never ends
-
-    def name(self) -> str:
-        words = "".join(self.code).split(None, 1)
-        return words[0].upper() if words else ""
-
-
 def tidy(text: str) -> str:
     """Without soft hyphens and blanks around line breaks, trimmed."""
     lines = text.replace("\u00ad", "").split("\n")
@@ -120,7 +98,7 @@ class InlineReader:
         self.part = part
         self.counts = counts
         self._styles = styles
-        self._fields: list[_Field] = []
+        self._fields: list[Field] = []
         self._into = Inline()
         self._look = Look()
         self._scripts = Scripts()
@@ -184,9 +162,9 @@ class InlineReader:
         bold = bold if strong is None else strong
         if fonts is not None:
             font = attr(fonts, "w:ascii") or attr(fonts, "w:hAnsi") or font
-        self._run_content(run, _Set(hidden, bold, font, place_of(said.get("w:vertAlign")) or place))
+        self._run_content(run, RunSetting(hidden, bold, font, place_of(said.get("w:vertAlign")) or place))
 
-    def _run_content(self, run: etree._Element, how: _Set) -> None:
+    def _run_content(self, run: etree._Element, how: RunSetting) -> None:
         custom: NoteRef | None = None  # a note whose marker is the text that follows in this run
         for name, found in children(run):
             if name == "w:t":
@@ -233,7 +211,7 @@ class InlineReader:
         if custom is not None:
             self._into.notes.append(custom)
 
-    def _write(self, text: str, how: _Set) -> None:
+    def _write(self, text: str, how: RunSetting) -> None:
         coded = next((open_field for open_field in self._fields if not open_field.in_result), None)
         if coded is not None:
             coded.held.append((text, how))
@@ -248,7 +226,7 @@ class InlineReader:
             into.other += len(text)
             into.bold += len(text) if how.bold else 0
 
-    def _symbol(self, element: etree._Element, how: _Set) -> None:
+    def _symbol(self, element: etree._Element, how: RunSetting) -> None:
         code = attr(element, "w:char") or ""
         sign = symbol(attr(element, "w:font"), int(code, 16)) if re.fullmatch(r"[0-9A-Fa-f]{1,6}", code) else None
         if sign is None:
@@ -261,7 +239,7 @@ class InlineReader:
     def _field_character(self, element: etree._Element) -> None:
         match attr(element, "w:fldCharType"):
             case "begin":
-                self._fields.append(_Field(checkbox=_checkbox(element)))
+                self._fields.append(Field(checkbox=checkbox(element)))
             case "separate" if self._fields:
                 opened = self._fields[-1]
                 opened.in_result, opened.start = True, len(self._into.parts)
@@ -273,9 +251,9 @@ class InlineReader:
                 if not ended.in_result:
                     self._noticed(ended.name(), "".join(ended.code))
                 if ended.checkbox is not None and ended.name() == "FORMCHECKBOX":
-                    self._write(ended.checkbox, _Set())
+                    self._write(ended.checkbox, RunSetting())
                 elif ended.name() == "HYPERLINK":
-                    self._link(ended.start, _hyperlink_target("".join(ended.code)))
+                    self._link(ended.start, hyperlink_target("".join(ended.code)))
                     self._scripts.cut()
             case _:
                 pass
@@ -288,7 +266,7 @@ class InlineReader:
             self._into.page_field = True
 
     def _simple_field(self, element: etree._Element) -> None:
-        opened = _Field(code=[attr(element, "w:instr") or ""], in_result=True, start=len(self._into.parts))
+        opened = Field(code=[attr(element, "w:instr") or ""], in_result=True, start=len(self._into.parts))
         self._noticed(opened.name(), opened.code[0])
         self._fields.append(opened)
         self._scripts.cut()
@@ -297,7 +275,7 @@ class InlineReader:
         if opened in self._fields:
             self._fields.remove(opened)
         if opened.name() == "HYPERLINK":
-            self._link(opened.start, _hyperlink_target(opened.code[0]))
+            self._link(opened.start, hyperlink_target(opened.code[0]))
 
     def _hyperlink(self, element: etree._Element) -> None:
         start = len(self._into.parts)
@@ -402,25 +380,3 @@ def _shown(element: etree._Element) -> Iterator[tuple[str, etree._Element]]:
         yield name, found
         if name != "w:txbxContent":
             stack.extend(reversed(list(children(found))))
-
-
-def _hyperlink_target(code: str) -> str:
-    match = re.match(r'\s*HYPERLINK\s+(?:\\[a-z]\s+)*(?:"([^"]*)"|([^\s\\]+))', code, re.IGNORECASE)
-    local = re.search(r'\\l\s+"?([^"\s]+)"?', code)
-    if match is None or (local is not None and match.start(1) == local.start(1)):
-        target = ""
-    else:
-        target = match[1] if match[1] is not None else match[2]
-    if local is not None and not local[1].startswith("_Toc"):
-        return f"#{local[1]}" if target == local[1] else f"{target}#{local[1]}"
-    return "" if local is not None and target == local[1] else target
-
-
-def _checkbox(element: etree._Element) -> str | None:
-    box = child(child(element, "w:ffData"), "w:checkBox")
-    if box is None:
-        return None
-    state = switched_on(child(box, "w:checked"))
-    if state is None:
-        state = bool(switched_on(child(box, "w:default")))
-    return "☒" if state else "☐"

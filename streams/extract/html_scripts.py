@@ -18,6 +18,9 @@ from streams.extract.raised import Place, placed
 
 _RAISING_STYLE = re.compile(r"(?:^|[;\s])vertical-align\s*:\s*(super|sub)\s*(?:;|!|$)", re.IGNORECASE)
 
+_STYLED = frozenset(["span", "font", "small", "big", "b", "strong", "i", "em", "u"])
+"""Elements whose style sheet may raise text; that of a picture only says where it stands."""
+
 
 @dataclass
 class _Open:
@@ -42,7 +45,7 @@ class InlineScripts:
 
         Args:
             at: length of the buffer.
-            note_at: where in the buffer the text of the link begins that leads to a place on this page; -1 for none.
+            note_at: where in the buffer the text of the link begins that leads to a place on a page; -1 for none.
         """
         inner = self._open[-1] if self._open else None
         if inner is not None and inner.built and (parent := node.parent) is not None and parent.mem_id == inner.node:
@@ -68,8 +71,8 @@ class InlineScripts:
                 buffer[ended.start :] = [combined(ended.built, parts, ended.opening, ended.closing)]
         elif not ended.linked:
             text = "".join(buffer[ended.start :])
-            before = next((part for part in reversed(buffer[: ended.start]) if part), "")
-            buffer[ended.start :] = [placed(text, ended.place, before)]
+            before = buffer[ended.start - 1] if ended.start else ""
+            buffer[ended.start :] = [placed(text, ended.place, before)] if text else []
 
     def broken(self) -> None:
         """A block begins or ends inside: what is open is no exponent and no formula."""
@@ -79,7 +82,7 @@ class InlineScripts:
 def _place(tag: str, attributes: dict[str, str | None]) -> Place:
     if tag in ("sup", "sub"):
         return Place.RAISED if tag == "sup" else Place.LOWERED
-    match = _RAISING_STYLE.search(attributes.get("style") or "")
+    match = _RAISING_STYLE.search(attributes.get("style") or "") if tag in _STYLED else None
     if match is None:
         return Place.LINE
     return Place.RAISED if match[1].lower() == "super" else Place.LOWERED

@@ -232,7 +232,7 @@ class Walker:
 
     def _open_inline(self, node: LexborNode, tag: str, attributes: dict[str, str | None]) -> None:
         _, target, start = self.anchors[-1] if self.anchors else (0, "", -1)
-        self.scripts.enter(node, tag, attributes, len(self.buffer), start if target.startswith("#") else -1)
+        self.scripts.enter(node, tag, attributes, len(self.buffer), start if "#" in target else -1)
         if tag == "br":
             self.buffer.append(_BREAK)
         elif tag == "a":

@@ -56,6 +56,7 @@ def raised(text: str, before: str = "x") -> str:
         or not any(sign.isalnum() and sign not in "ªº" for sign in inner)
         or not before
         or before[-1].isspace()
+        or before[-1] < " "  # a line break that a reader has not written yet
     ):
         return text
     start = text.index(inner)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import time
 from pathlib import Path
 
 import pytest
@@ -78,9 +79,10 @@ def only(draft: Draft) -> str:
     [
         ("10<sup>6</sup> m<sup>2</sup>, CO<sub>2</sub>", "10⁶ m², CO₂"),
         ("x<sup>n+<i>1</i></sup> and x<sub>i</sub>", "x^(n+1) and xi"),
+        ("one<br><sup>a</sup> two", "one\na two"),
         ("1<sup>st</sup>, Acme<sup>TM</sup>", "1st, AcmeTM"),
         ('10<span style="vertical-align:super; font-size:8px">6</span>', "10⁶"),
-        ('word<sup><a href="#n1">1</a></sup>, other<a href="#n2"><sup>2</sup></a>', "word1, other2"),
+        ('word<sup><a href="#n1">1</a></sup>, other<a href="p#n2"><sup>2</sup></a>', "word1, other2"),
         ("a<sup>b<div>c</sup>d</div>", "a^b|cd"),
         ("<math><mfrac><mn>1</mn><mn>2</mn></mfrac></math> cup", "1/2 cup"),
         (
@@ -95,6 +97,16 @@ def test_html(tmp_path: Path, page: str, expected: str) -> None:
     assert (
         "|".join(block.text for block in canon(tmp_path, f"<body><p>{page}</p></body>", "text/html").blocks) == expected
     )
+
+
+def test_html_with_many_is_read_in_bounded_time(tmp_path: Path) -> None:
+    page = "<sup></sup>x<sup>2</sup>" * 20_000 + "<math>" + "<msup><mi>x</mi>" * 400 + "1<table><tr><td><tr><td>"
+    page += "<img alt='logo' style='vertical-align:super'><td>2</table>"
+    start = time.process_time()
+    body = canon(tmp_path, f"<p>{page}", "text/html")
+    assert time.process_time() - start < 5
+    assert "logo" in str(body.tables) + str(body.blocks)
+    assert "^(logo)" not in str(body.tables) + str(body.blocks)
 
 
 def test_html_cells_and_links(tmp_path: Path) -> None:
