@@ -21,7 +21,7 @@ from streams.settings import BlobSettings, KafkaSettings, Settings, WorkerSettin
 from tests.integration.conftest import delete_topics
 from tests.integration.way import Way, children, command_line, cpu_seconds, running, slow_markdown, until
 
-JOB_TIMEOUT_S = 20.0
+JOB_TIMEOUT_S = 14.0
 COUNT = 60
 HOSTILE_NAME = "incoming/esc\x1b[31m\u202egpj.txt"
 SHOWN_NAME = "esc%1B[31m%E2%80%AEgpj.txt"
@@ -48,7 +48,7 @@ def report(way: Way) -> dict[str, Any]:
     """The first run, in which one slot is killed while it works on a document and another document never ends."""
     make_documents(way.folder, COUNT)
     for number in (1, 2):
-        way.write(f"slow/{number}.md", slow_markdown(25, number))
+        way.write(f"slow/{number}.md", slow_markdown(3.9, number))
     with (way.folder / "huge.txt").open("wb") as file:
         chunk = (LINE * 12000).encode()
         for _ in range(300 * 1024 * 1024 // len(chunk) + 1):
