@@ -13,6 +13,7 @@ from streams.ledger.erasure import last_version, proofs
 from streams.ledger.judgement import said
 from streams.ledger.timeline import lives_of, version_at
 from streams.records import (
+    NEEDS_RECOGNITION,
     Change,
     ChangeEvent,
     Content,
@@ -28,8 +29,6 @@ from streams.records import (
     SourceState,
     Version,
 )
-
-NEEDS_RECOGNITION = "needs_recognition"
 
 
 class Effects(msgspec.Struct, kw_only=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
@@ -13,14 +14,33 @@ from streams.settings import Settings
 from streams.topology import DEAD_LETTER
 
 
-async def watch_dead_letters(
-    settings: Settings, broker: str, seen: Callable[[str, str], None], started: Callable[[], None]
-) -> None:
-    """Calls `seen(source_id, why)` for each dead letter from now on; `started()` once it stands at the end.
+async def watch_dead_letters(settings: Settings, broker: str, seen: Callable[[str, str], None]) -> asyncio.Task[None]:
+    """Begins to call `seen(source_id, why)` for each dead letter from now on: it stands at the end when this returns.
+
+    Returns:
+        What watches, until it is cancelled.
 
     Raises:
         BrokerUnavailable: the topic can't be read.
     """
+    ready = asyncio.Event()
+    watching = asyncio.create_task(_watch(settings, broker, seen, ready.set))
+    waiting = asyncio.create_task(ready.wait())
+    try:
+        await asyncio.wait({watching, waiting}, return_when=asyncio.FIRST_COMPLETED)
+    except asyncio.CancelledError:
+        watching.cancel()
+        raise
+    finally:
+        waiting.cancel()
+    if watching.done():
+        watching.result()
+    return watching
+
+
+async def _watch(
+    settings: Settings, broker: str, seen: Callable[[str, str], None], started: Callable[[], None]
+) -> None:
     numbers = (await partitions(settings, broker, [DEAD_LETTER]))[DEAD_LETTER]
     topic = settings.kafka.topic_prefix + DEAD_LETTER
     consumer = AIOKafkaConsumer(**connection(settings, broker), group_id=None, enable_auto_commit=False)

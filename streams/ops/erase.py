@@ -202,19 +202,13 @@ async def eraser(settings: Settings, note: Callable[[str], None]) -> AsyncIterat
     broker = await asyncio.to_thread(local_broker.ensure, settings)
     store = await asyncio.to_thread(open_store, settings)
     refusals: dict[str, str] = {}
-    ready = asyncio.Event()
     async with Barrier(settings, broker, store, note) as barrier:
-        letters = asyncio.create_task(watch_dead_letters(settings, broker, refusals.__setitem__, ready.set))
-        waiting = asyncio.create_task(ready.wait())
+        letters = await watch_dead_letters(settings, broker, refusals.__setitem__)
         try:
-            await asyncio.wait({letters, waiting}, return_when=asyncio.FIRST_COMPLETED)
-            if letters.done():
-                letters.result()
             yield Eraser(settings, broker, store, barrier, refusals)
         finally:
-            for task in (letters, waiting):
-                task.cancel()
-            await asyncio.gather(letters, waiting, return_exceptions=True)
+            letters.cancel()
+            await asyncio.gather(letters, return_exceptions=True)
 
 
 def remains() -> list[Remains]:

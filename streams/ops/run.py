@@ -130,7 +130,7 @@ class Run:
                 ConsumersTask(settings, broker, store, on_applied=self._applied) as consumers,
                 Publisher(settings, broker, name=f"folder/{self._source}") as publisher,
             ):
-                letters = await self._watch_dead_letters(broker)
+                letters = await watch_dead_letters(self._settings, broker, self._tracker.dead)
                 try:
                     await self._work(broker, store, worker, consumers, publisher, stop)
                 finally:
@@ -349,13 +349,3 @@ class Run:
         if self._on_state is not None:
             for state in states:
                 self._on_state(state)
-
-    async def _watch_dead_letters(self, broker: str) -> asyncio.Task[None]:
-        ready = asyncio.Event()
-        task = asyncio.create_task(watch_dead_letters(self._settings, broker, self._tracker.dead, ready.set))
-        waiting = asyncio.create_task(ready.wait())
-        await asyncio.wait({task, waiting}, return_when=asyncio.FIRST_COMPLETED)
-        waiting.cancel()
-        if task.done():
-            task.result()
-        return task

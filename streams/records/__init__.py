@@ -16,6 +16,7 @@ from streams.records.canon import (
     Table,
 )
 from streams.records.events import (
+    NEEDS_RECOGNITION,
     PROBLEMS,
     SKIP_RULES,
     TERMINAL,
@@ -65,6 +66,7 @@ from streams.records.events import (
 
 __all__ = [
     "FURNITURE",
+    "NEEDS_RECOGNITION",
     "PROBLEMS",
     "SKIP_RULES",
     "TERMINAL",

@@ -44,6 +44,8 @@ PROBLEMS: dict[str, str] = {
 }
 """Codes for what is wrong with a document (R-SCR-2 and the connectors' own), each with its meaning."""
 
+NEEDS_RECOGNITION = "needs_recognition"
+
 SKIP_RULES: dict[str, str] = {
     "container": "an archive whose members carry the content",
     "decision": "skipped by a person's decision",

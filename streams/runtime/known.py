@@ -17,7 +17,7 @@ import msgspec
 from streams.extract.registry import fingerprint, plan
 from streams.ledger.children import ATTACHMENTS_NOT_READ
 from streams.log.scan import scan
-from streams.records import TERMINAL, Detection, Manifest, SourceState, Version
+from streams.records import NEEDS_RECOGNITION, TERMINAL, Detection, Manifest, SourceState, Version
 from streams.records.codec import decode
 from streams.runtime.languages import languages_of
 from streams.settings import Settings
@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 PAGE_FAILED = "page_failed"
 
-IN_DOUBT = frozenset({"bomb", "needs_recognition", "too_large"})
+IN_DOUBT = frozenset({"bomb", NEEDS_RECOGNITION, "too_large"})
 """What a setting or the machine decides, which no record names: a limit, an engine that was not there."""
 
 

@@ -11,6 +11,7 @@ import msgspec
 from streams.blobs.claim import payload_bytes
 from streams.extract.registry import named, plan
 from streams.records import (
+    NEEDS_RECOGNITION,
     TEXT_IN_PICTURES,
     Attempt,
     CanonSummary,
@@ -39,8 +40,6 @@ from streams.runtime.stages import (
 )
 from streams.screen.policy import Policy, load_policy
 from streams.settings import Settings
-
-NEEDS_RECOGNITION = "needs_recognition"
 
 
 def recognition_wanted(settings: Settings, screening: Screening, attempt: Attempt | None) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streams.records import BlockSource, CanonBody, Method, Outcome, PageScores, Screening
+from streams.records import NEEDS_RECOGNITION, BlockSource, CanonBody, Method, Outcome, PageScores, Screening
 from streams.screen import scores as numbers
 from streams.screen import words
 from streams.screen.decoding import double_decoding_share
@@ -53,7 +53,7 @@ def screen(body: CanonBody, policy: Policy, *, size: int, source: str | None = N
     case = _Case(body, limits, size)
     case.judge()
     # A picture that was damaged, or that recognition could not read, may well have text.
-    if not (case.ink or case.problems.keys() & {"truncated", "needs_recognition"}) and (
+    if not (case.ink or case.problems.keys() & {"truncated", NEEDS_RECOGNITION}) and (
         body.media_type == SVG or (body.method is Method.OCR and body.media_type.startswith("image/"))
     ):
         message = "There is no text in it." if body.media_type == SVG else "Recognition found no text in it."
@@ -135,7 +135,7 @@ class _Case:
             self.pages[page.number]["image_area"] = page.image_area
         self.scores["image_only_pages"] = share = len(unread) / len(characters)
         if share > limits.max_image_only_pages:
-            self._hold("needs_recognition", f"no text that can be read on page {_listed(unread)}")
+            self._hold(NEEDS_RECOGNITION, f"no text that can be read on page {_listed(unread)}")
 
     def _damaged_pages(self) -> None:
         """A code that single pages have: it holds the document when there are too many of them, else it is said."""

@@ -54,6 +54,7 @@ class Deciding:
         self._made: dict[str, Made] = {}
         self._refusals: dict[str, str] = {}
         self._letters: asyncio.Task[None] | None = None
+        self._one_listens = asyncio.Lock()
         self._publishing: set[asyncio.Task[None]] = set()
 
     async def decide(self, plan: Plan) -> str:
@@ -94,19 +95,9 @@ class Deciding:
 
     async def _listen(self, broker: str) -> None:
         """Hears of refusals from now on."""
-        if self._letters is not None and not self._letters.done():
-            return
-        ready = asyncio.Event()
-        self._letters = asyncio.create_task(
-            watch_dead_letters(self._settings, broker, self._refusals.__setitem__, ready.set)
-        )
-        waiting = asyncio.create_task(ready.wait())
-        try:
-            await asyncio.wait({self._letters, waiting}, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            waiting.cancel()
-        if self._letters.done():
-            self._letters.result()
+        async with self._one_listens:
+            if self._letters is None or self._letters.done():
+                self._letters = await watch_dead_letters(self._settings, broker, self._refusals.__setitem__)
 
     def under_way(self) -> set[str]:
         """source_ids of which a decision was made here that nobody has answered yet."""
