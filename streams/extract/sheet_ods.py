@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import zipfile
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -32,7 +30,7 @@ from streams.extract.sheet_model import (
     Visibility,
 )
 from streams.extract.sheet_ods_drawings import Drawings
-from streams.extract.sheet_xlsx_parts import PartStream, elements, forget_siblings
+from streams.extract.sheet_xlsx_parts import ZIP_FAULTS, PartStream, elements, forget_siblings
 
 _URN = "urn:oasis:names:tc:opendocument:xmlns:"
 _TABLE = "{" + _URN + "table:1.0}"
@@ -54,7 +52,7 @@ _TAGS = (
 _HIDDEN = frozenset({"collapse", "filter"})
 _TIME = re.compile(r"\d{1,2}:\d{2}(?::\d{2})?(?:[.,]\d+)?(?:\s?[AP]M)?", re.IGNORECASE)
 _ISO = re.compile(r"(\d{4}-\d{2}-\d{2})(?:T(\d{2}:\d{2})(:\d{2})?\S*)?")
-_BROKEN = (etree.XMLSyntaxError, zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError)
+_BROKEN = (etree.XMLSyntaxError, *ZIP_FAULTS)
 
 
 class OdsWorkbook:

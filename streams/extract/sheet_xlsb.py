@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import struct
-import zipfile
-import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -31,7 +29,7 @@ from streams.extract.sheet_model import (
 )
 from streams.extract.sheet_xlsb_records import BrokenRecord, records, rk, wide
 from streams.extract.sheet_xlsx_drawings import drawn_of
-from streams.extract.sheet_xlsx_parts import MAX_STRINGS, CellStyle, PartStream
+from streams.extract.sheet_xlsx_parts import MAX_STRINGS, ZIP_FAULTS, CellStyle, PartStream
 
 MAX_LINKS = 50_000
 
@@ -48,16 +46,7 @@ _ERRORS = {
     0x2B: "#GETTING_DATA",
 }  # fmt: skip
 _STATES = (Visibility.VISIBLE, Visibility.HIDDEN, Visibility.VERY_HIDDEN)
-_BROKEN = (
-    BrokenRecord,
-    struct.error,
-    zipfile.BadZipFile,
-    zlib.error,
-    EOFError,
-    OSError,
-    NotImplementedError,
-    RuntimeError,
-)
+_BROKEN = (BrokenRecord, struct.error, *ZIP_FAULTS)
 
 
 class XlsbWorkbook:

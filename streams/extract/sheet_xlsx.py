@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -32,6 +30,7 @@ from streams.extract.sheet_model import (
 )
 from streams.extract.sheet_xlsx_drawings import drawn_of
 from streams.extract.sheet_xlsx_parts import (
+    ZIP_FAULTS,
     PartStream,
     Strings,
     Styles,
@@ -54,16 +53,7 @@ _WANTED = ("row", "col", "mergeCell", "hyperlink", "autoFilter")
 _TAGS = [space + name for space in _SPACES for name in _WANTED]
 _PARTS = {space + name: name for space in _SPACES for name in ("v", "f", "is")}
 _STATES = {"hidden": Visibility.HIDDEN, "veryHidden": Visibility.VERY_HIDDEN}
-_BROKEN = (
-    etree.XMLSyntaxError,
-    zipfile.BadZipFile,
-    zlib.error,
-    EOFError,
-    OSError,
-    NotImplementedError,
-    RuntimeError,
-    ValueError,
-)
+_BROKEN = (etree.XMLSyntaxError, *ZIP_FAULTS, ValueError)
 
 
 class XlsxWorkbook:

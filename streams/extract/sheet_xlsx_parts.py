@@ -26,6 +26,10 @@ MAX_STRINGS = 256 * 1024**2
 _ESCAPE = re.compile(r"_x([0-9A-Fa-f]{4})_")
 
 
+ZIP_FAULTS = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError)
+"""What zipfile raises on a member that is damaged, encrypted or packed in a way that it does not know."""
+
+
 class PartStream:
     """A part of the package as a stream that never gives more than the limit, whatever its directory says."""
 
