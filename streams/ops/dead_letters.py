@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import NamedTuple
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import KafkaError
@@ -14,8 +15,17 @@ from streams.settings import Settings
 from streams.topology import DEAD_LETTER
 
 
-async def watch_dead_letters(settings: Settings, broker: str, seen: Callable[[str, str], None]) -> asyncio.Task[None]:
-    """Begins to call `seen(source_id, why)` for each dead letter from now on: it stands at the end when this returns.
+class DeadLetter(NamedTuple):
+    """A message that no stage could do anything with."""
+
+    source_id: str
+    why: str
+    topic: str  # where it came from, without prefix
+    value: bytes  # as it was
+
+
+async def watch_dead_letters(settings: Settings, broker: str, seen: Callable[[DeadLetter], None]) -> asyncio.Task[None]:
+    """Begins to call `seen` for each dead letter from now on: it stands at the end when this returns.
 
     Returns:
         What watches, until it is cancelled.
@@ -39,7 +49,7 @@ async def watch_dead_letters(settings: Settings, broker: str, seen: Callable[[st
 
 
 async def _watch(
-    settings: Settings, broker: str, seen: Callable[[str, str], None], started: Callable[[], None]
+    settings: Settings, broker: str, seen: Callable[[DeadLetter], None], started: Callable[[], None]
 ) -> None:
     numbers = (await partitions(settings, broker, [DEAD_LETTER]))[DEAD_LETTER]
     topic = settings.kafka.topic_prefix + DEAD_LETTER
@@ -52,7 +62,8 @@ async def _watch(
         async for message in consumer:
             headers = {key: value.decode("utf-8", "replace") for key, value in message.headers}
             why = f"{headers.get('reason_code', '?')}: {headers.get('__streams.errors.message', '')}"
-            seen((message.key or b"").decode("utf-8", "replace"), why)
+            origin = headers.get("__streams.errors.topic", "").removeprefix(settings.kafka.topic_prefix)
+            seen(DeadLetter((message.key or b"").decode("utf-8", "replace"), why, origin, message.value or b""))
     except KafkaError as error:
         raise BrokerUnavailable(f"{topic} can't be read: {error!r}.") from error
     finally:

@@ -203,7 +203,9 @@ async def eraser(settings: Settings, note: Callable[[str], None]) -> AsyncIterat
     store = await asyncio.to_thread(open_store, settings)
     refusals: dict[str, str] = {}
     async with Barrier(settings, broker, store, note) as barrier:
-        letters = await watch_dead_letters(settings, broker, refusals.__setitem__)
+        letters = await watch_dead_letters(
+            settings, broker, lambda letter: refusals.__setitem__(letter.source_id, letter.why)
+        )
         try:
             yield Eraser(settings, broker, store, barrier, refusals)
         finally:

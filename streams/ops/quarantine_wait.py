@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
 import msgspec
@@ -16,9 +16,10 @@ from streams.consumers.catalog_rows import DocumentRow
 from streams.log import broker as local_broker
 from streams.log.groups import members
 from streams.ops.barrier import Barrier
-from streams.ops.dead_letters import watch_dead_letters
+from streams.ops.dead_letters import DeadLetter, watch_dead_letters
 from streams.ops.quarantine import VERDICTS, WORK, Planned
 from streams.records import Decision, DecisionKind
+from streams.records.codec import encode
 from streams.settings import Settings
 from streams.topology import group_id
 
@@ -44,6 +45,22 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
     extractor: str | None
 
 
+class Refusals:
+    """Why the ledger did not carry out a decision; of two about one document each has its own answer."""
+
+    def __init__(self) -> None:
+        self._why: dict[bytes, str] = {}  # by the message as it was published
+
+    def hear(self, letter: DeadLetter) -> None:
+        """Remembers what became of a decision."""
+        if letter.topic == "decisions":
+            self._why[letter.value] = letter.why
+
+    def of(self, decision: Decision) -> str | None:
+        """Why this decision was refused; None: it was not, as far as is known."""
+        return self._why.get(encode(decision))
+
+
 class Waiter:
     """Waits for decisions; get one from `waiter`."""
 
@@ -52,7 +69,7 @@ class Waiter:
         settings: Settings,
         broker: str,
         barrier: Barrier,
-        refusals: dict[str, str],
+        refusals: Refusals,
         note: Callable[[str], None],
     ) -> None:
         self._settings = settings
@@ -90,11 +107,11 @@ class Waiter:
         return {stage for stage in stages if not await members(self._settings, self._broker, group_id(stage, prefix))}
 
 
-def look(settings: Settings, decisions: Sequence[Planned], refusals: Mapping[str, str]) -> list[Ended]:
+def look(settings: Settings, decisions: Sequence[Planned], refusals: Refusals) -> list[Ended]:
     """What the catalog says of published decisions now, in their order.
 
     Args:
-        refusals: by source_id, why the ledger did not carry one out.
+        refusals: why the ledger did not carry one out.
     """
     ids = [planned.decision.source_id for planned in decisions]
     with Catalog(settings) as catalog:
@@ -106,7 +123,7 @@ def look(settings: Settings, decisions: Sequence[Planned], refusals: Mapping[str
             planned,
             rows.get(planned.decision.source_id),
             made.get(planned.decision.source_id, []),
-            refusals.get(planned.decision.source_id),
+            refusals.of(planned.decision),
         )
         for planned in decisions
     ]
@@ -150,9 +167,9 @@ async def waiter(settings: Settings, note: Callable[[str], None]) -> AsyncIterat
     """
     broker = await asyncio.to_thread(local_broker.ensure, settings)
     store = await asyncio.to_thread(open_store, settings)
-    refusals: dict[str, str] = {}
+    refusals = Refusals()
     async with Barrier(settings, broker, store, note) as barrier:
-        letters = await watch_dead_letters(settings, broker, refusals.__setitem__)
+        letters = await watch_dead_letters(settings, broker, refusals.hear)
         try:
             yield Waiter(settings, broker, barrier, refusals, note)
         finally:

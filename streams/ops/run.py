@@ -130,7 +130,9 @@ class Run:
                 ConsumersTask(settings, broker, store, on_applied=self._applied) as consumers,
                 Publisher(settings, broker, name=f"folder/{self._source}") as publisher,
             ):
-                letters = await watch_dead_letters(self._settings, broker, self._tracker.dead)
+                letters = await watch_dead_letters(
+                    self._settings, broker, lambda letter: self._tracker.dead(letter.source_id, letter.why)
+                )
                 try:
                     await self._work(broker, store, worker, consumers, publisher, stop)
                 finally:

@@ -14,7 +14,7 @@ from streams.log import broker as local_broker
 from streams.ops import quarantine
 from streams.ops.dead_letters import watch_dead_letters
 from streams.ops.quarantine import Plan, Planned
-from streams.ops.quarantine_wait import STAGES_OF, Ended, is_over, look
+from streams.ops.quarantine_wait import STAGES_OF, Ended, Refusals, is_over, look
 from streams.settings import Settings
 from streams.web.standing import Standing
 
@@ -52,7 +52,7 @@ class Deciding:
         self._settings = settings
         self._standing = standing
         self._made: dict[str, Made] = {}
-        self._refusals: dict[str, str] = {}
+        self._refusals = Refusals()
         self._letters: asyncio.Task[None] | None = None
         self._one_listens = asyncio.Lock()
         self._publishing: set[asyncio.Task[None]] = set()
@@ -67,8 +67,6 @@ class Deciding:
         broker = await asyncio.to_thread(local_broker.address, self._settings)
         await self._listen(broker)
         waiting = {planned.decision.source_id: planned for planned in plan.decisions}
-        for source_id in waiting:
-            self._refusals.pop(source_id, None)
         now = time.monotonic()
         self._made = {name: made for name, made in self._made.items() if now - made.at < REMEMBERED_S}
         made = Made(plan=plan, kind=first.kind.value, at=now, open=waiting)
@@ -97,10 +95,12 @@ class Deciding:
         """Hears of refusals from now on."""
         async with self._one_listens:
             if self._letters is None or self._letters.done():
-                self._letters = await watch_dead_letters(self._settings, broker, self._refusals.__setitem__)
+                self._letters = await watch_dead_letters(self._settings, broker, self._refusals.hear)
 
-    def under_way(self) -> set[str]:
-        """source_ids of which a decision was made here that nobody has answered yet."""
+    async def under_way(self) -> set[str]:
+        """source_ids of which a decision was made here that nobody has answered yet, asked for by a page or not."""
+        for made in list(self._made.values()):
+            await self._follow(made)
         return {source_id for made in self._made.values() for source_id in made.open}
 
     async def state(self, batch: str) -> dict[str, Any] | None:
@@ -108,6 +108,14 @@ class Deciding:
         made = self._made.get(batch)
         if made is None:
             return None
+        await self._follow(made)
+        return {"over": not made.open, "text": self._text(made), "failed": bool(made.error or made.refused),
+                "note": await self._note(made)}  # fmt: skip
+
+    async def _follow(self, made: Made) -> None:
+        """Looks what became of the decisions of a batch that are still open."""
+        if not made.open:
+            return
         some = list(made.open.values())[:LOOK_AT]
         ended = await asyncio.to_thread(look, self._settings, some, self._refusals)
         made.carried_out |= bool(ended) and all(each.carried_out for each in ended)
@@ -115,8 +123,6 @@ class Deciding:
             if is_over(each) and made.open.pop(each.source_id, None) is not None:
                 made.refused += each.refused is not None
                 made.ended = [*made.ended, each][:AT_ONCE]
-        return {"over": not made.open, "text": self._text(made), "failed": bool(made.error or made.refused),
-                "note": await self._note(made)}  # fmt: skip
 
     async def _note(self, made: Made) -> str:
         if not made.open or time.monotonic() - made.at < PATIENCE_S:

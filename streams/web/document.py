@@ -31,7 +31,7 @@ async def document(request: web.Request) -> web.Response:
 async def _show(request: web.Request, *, error: str = "", status: int = 200) -> web.Response:
     site, wanted, query = request.app[SITE], Wanted.of(request.query), request.query
     asked = {"page": _number(query.get("page")), "attempt": query.get("attempt", "")}
-    passing = site.deciding.under_way()
+    passing = await site.deciding.under_way()
     found = await site.ask(lambda catalog: _look(site, catalog, query.get("id", ""), wanted, passing, asked))
     document_id = found["case"].document.source_id
 
@@ -146,7 +146,8 @@ async def decide(request: web.Request) -> web.Response:
 
 async def _decide(site: Site, wanted: Wanted, source_id: str, choice: Choice, seen: str) -> tuple[str, str | None]:
     """The batch, and the next held document. Raises UsageError: it can't be decided."""
-    if source_id in site.deciding.under_way():
+    passing = await site.deciding.under_way()
+    if source_id in passing:
         raise UsageError("A decision about it is under way already.", remedy="Wait for its answer, or go on with n.")
 
     def planned(catalog: Catalog) -> tuple[quarantine.Plan, str | None]:
@@ -166,9 +167,7 @@ async def _decide(site: Site, wanted: Wanted, source_id: str, choice: Choice, se
                 remedy="To have it done again, give another reason.",
             )
         with catalog.reading() as connection:
-            around = held_around(
-                connection, wanted.held(), (row.held_since, source_id), {*site.deciding.under_way(), source_id}
-            )
+            around = held_around(connection, wanted.held(), (row.held_since, source_id), {*passing, source_id})
         return plan, around.after
 
     plan, following = await site.ask(planned)

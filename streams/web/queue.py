@@ -75,8 +75,9 @@ async def queue(request: web.Request) -> web.Response:
                 "choices": choices}  # fmt: skip
 
     found = await site.ask(look)
+    passing = await site.deciding.under_way()
     return site.page(request, "queue.html", wanted=wanted, ages=list(AGES), nobody=NOBODY, now=datetime.now(UTC),
-                     under_way=site.deciding.under_way(), done=await told(request), after=after, **found)  # fmt: skip
+                     under_way=passing, done=await told(request), after=after, **found)  # fmt: skip
 
 
 async def groups(request: web.Request) -> web.Response:
