@@ -123,6 +123,8 @@ def page_lines(page: PageRead, number: int) -> PageLines:
     dropped: Counter[str] = Counter()
     if page.clipped:
         dropped["off_page_text"] += page.clipped
+    if page.covered:
+        dropped["covered_text"] += page.covered
     by_turn: defaultdict[int, list[Line]] = defaultdict(list)
     frames: dict[int, Frame] = {}
     ocr = area >= _SCAN_AREA and _is_mostly_hidden(page)

@@ -76,6 +76,8 @@ def read_pages(pdf: Pdf, reader: str | None = None) -> Work:
                     work.compounds.update(word.casefold() for word in _COMPOUND.findall(line.text))
         if lines.ocr:
             work.warn("ocr_layer")
+        if page.covered:
+            work.warn("covered_text")
         work.dropped.update(lines.dropped)
         work.pages.append(lines)
         work.tables.append(tables)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +14,7 @@ import msgspec
 import pymupdf
 
 from streams.errors import DocumentError
-from streams.extract.tools import mupdf_layout, mupdf_trees, mupdf_vertical
+from streams.extract.tools import mupdf_covered, mupdf_layout, mupdf_trees, mupdf_vertical
 from streams.extract.tools.mupdf_faults import FAULTS
 from streams.extract.tools.mupdf_marks import Marks, take_marks
 
@@ -90,6 +91,7 @@ class PageRead(msgspec.Struct, frozen=True, kw_only=True):
     images: list[Box]
     shades: list[Box]  # colour gradients
     clipped: int  # characters that a clipping path hides
+    covered: int = 0  # characters under a box that is painted later
     marks: Marks
 
 
@@ -230,6 +232,12 @@ class Pdf:
             if clipped > 0:  # the common page has nothing clipped and is not converted twice
                 lines = list(_lines(_shown_text(page), place))
         vertical = any(line.vertical for line in lines)
+        covered = Counter() if vertical else mupdf_covered.covered(page, textpage, blocks)
+        if covered:
+            clear = _shown_textpage(page)
+            left, words = mupdf_covered.without(clear, covered)
+            lines = list(_lines(left if clipped > 0 else mupdf_covered.without(textpage, covered)[0], place))
+            self.replace_words(number, [Word(place.box(word.box), word.text) for word in words])
         self._last = number, page, None if vertical else shown, vertical
         vectors = [
             Vector(place.box(block["bbox"]), int(block["color"]) & 0xFFFFFF, bool(block["stroked"]))
@@ -245,6 +253,7 @@ class Pdf:
             images=[box for size, box in painted if size > 0],
             shades=[box for size, box in painted if size == 0],
             clipped=max(0, clipped),
+            covered=sum(count for (char, _, _), count in covered.items() if char.strip()),
             marks=marks,
         )
 
@@ -312,8 +321,7 @@ class Pdf:
         """Page `number`, the text page of what is seen of it, and whether it may have vertical writing."""
         last = self._last if self._last and self._last[0] == number else None
         page, shown, vertical = last[1:] if last else (self._document.load_page(number - 1), None, True)
-        flags = pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_CLIP
-        return page, shown or page.get_textpage(clip=pymupdf.INFINITE_RECT(), flags=flags), vertical
+        return page, shown or _shown_textpage(page), vertical
 
     def _page_number(self, xref: int) -> int | None:
         """The number of the page that this object is."""
@@ -415,10 +423,14 @@ def _has_more_than_text(page: Any) -> bool:
 
 
 def _shown_text(page: Any) -> list[Any]:
+    blocks: list[Any] = _shown_textpage(page).extractDICT()["blocks"]
+    return blocks
+
+
+def _shown_textpage(page: Any) -> Any:
     """The text that clipping paths leave."""
     flags = pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_CLIP
-    blocks: list[Any] = page.get_textpage(clip=pymupdf.INFINITE_RECT(), flags=flags).extractDICT()["blocks"]
-    return blocks
+    return page.get_textpage(clip=pymupdf.INFINITE_RECT(), flags=flags)
 
 
 def _length(textpage: Any) -> int:
