@@ -47,10 +47,10 @@ def _texts(file: str) -> list[Feature]:
 
 
 _NOT_IN = {
-    "doc": ("formula", "content control"),
+    "doc": ("formula", "content control", "alternative text"),
     "odt": ("formula", "content control"),
     "rtf": ("formula", "content control", "header row", "title of a chart", "values of a chart"),
-    "ppt": ("comment",),
+    "ppt": ("comment", "alternative text"),
     "odp": ("comment",),
     "xls": ("values of a chart",),
 }

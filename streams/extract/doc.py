@@ -12,6 +12,7 @@ from typing import BinaryIO
 from streams.decode.ole import SIGNATURE
 from streams.decode.unpack.compound import Compound, CompoundError
 from streams.errors import DocumentError
+from streams.extract.doc_drawings import charts, floating_figures
 from streams.extract.doc_fib import Fib, Part
 from streams.extract.doc_hanging import read_hangings, read_headers
 from streams.extract.doc_lists import OldLists, add_lists
@@ -22,6 +23,7 @@ from streams.extract.docx_numbering import Numbering
 from streams.extract.ole_properties import describe
 from streams.extract.outcome import Draft, Request
 from streams.extract.rtf_body import Body
+from streams.extract.sheet_model import Drawn
 from streams.extract.windows_languages import codec_of, iso_code
 from streams.records import BlockKind, Dropped
 
@@ -59,8 +61,8 @@ def extract(request: Request) -> Draft:
 class _Streams:
     """The streams of a document."""
 
-    def __init__(self, main: bytes, table: bytes, data: bytes) -> None:
-        self.main, self.table, self.data = main, table, data
+    def __init__(self, main: bytes, table: bytes, data: bytes, charts: dict[int, Drawn] | None = None) -> None:
+        self.main, self.table, self.data, self.charts = main, table, data, charts or {}
 
 
 def _from_compound(file: BinaryIO, request: Request) -> Draft:
@@ -73,7 +75,7 @@ def _from_compound(file: BinaryIO, request: Request) -> Draft:
         raise DocumentError("corrupt", "The file has no stream WordDocument.")
     fib = Fib(main)
     table = main if fib.is_old else _stream(compound, fib.table_name) or _stream(compound, "1Table")
-    draft = _draft(_Streams(main, table, _stream(compound, "Data")), request)
+    draft = _draft(_Streams(main, table, _stream(compound, "Data"), charts(compound)), request)
     shown = draft.title
     describe(compound, draft)
     draft.title = draft.title or shown
@@ -119,6 +121,8 @@ def _draft(streams: _Streams, request: Request) -> Draft:
         hangings=read_hangings(fib, part, codec),
         counts=Counter(),
         languages=Counter(),
+        charts=streams.charts,
+        floating={} if fib.is_old else floating_figures(part),
     )
     body = Body(styles.styles, source.counts)
     _fill(body, Reader(source), fib, part)
@@ -163,6 +167,8 @@ def _account(draft: Draft, source: Source, fib: Fib, body: Body, request: Reques
         warnings.append("embedded_not_read")
     if counts["pictures"]:
         draft.metadata["pictures"] = str(counts["pictures"])
+    if counts["empty_charts"]:
+        warnings.append("chart_values_not_read")
     if counts["undecoded"]:
         warnings.append("invalid_bytes")
     if source.numbering.approximated:

@@ -35,6 +35,7 @@ class Part(IntEnum):
     SHAPES = 40
     ENDNOTE_REFERENCES = 46
     ENDNOTE_TEXTS = 47
+    DRAWINGS = 50
     BOXES = 56
     LISTS = 73
     LIST_OVERRIDES = 74

@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from streams.extract.doc_drawings import picture_text
 from streams.extract.doc_forms import read_form
 from streams.extract.doc_hanging import Hanging, Hangings
 from streams.extract.doc_lists import OldLists
@@ -22,6 +23,7 @@ from streams.extract.raised import Scripts
 from streams.extract.rtf_charsets import SYMBOLS, charset_codec, decode
 from streams.extract.rtf_fields import Field
 from streams.extract.rtf_story import Figure, Item, Note, ParagraphRules, Story
+from streams.extract.sheet_model import Drawn
 
 _SIGNS = re.compile("[\x00-\x08\x0a-\x1f]")
 _SHOWN = {"\x0b": "\n", "\x0e": "\n", "\x1e": "\u2011", "\x1f": "\u00ad", "\n": "\n"}
@@ -46,6 +48,8 @@ class Source:
     hangings: Hangings
     counts: Counter[str]
     languages: Counter[int]
+    charts: dict[int, Drawn] = field(default_factory=dict)  # by the number of their object
+    floating: dict[int, str] = field(default_factory=dict)  # figures by the character that they float at
 
 
 class Reader:
@@ -221,7 +225,7 @@ class _Walk:
 
     def _sign(self, sign: str, place: int, rules: Paragraph, found: Look, ends: set[int]) -> None:
         if sign in (_BEGIN, _SEPARATE, _END):
-            self._field(sign, place, ends)
+            self._field(sign, place, found, ends)
         elif (instruction := self._instructed()) is not None:
             if sign == "\x01" and found.data and self._fields:
                 self._fields[-1][0].form = read_form(self._source.data, found.picture)
@@ -235,17 +239,28 @@ class _Walk:
             self._break(rules)
         elif sign == "\x01" and found.special and not found.data:
             self._picture(found)
+        elif sign == "\x08" and self._is_body and place in self._source.floating:
+            self._figure(Figure(self._source.floating[place]), found)
         elif sign in _SHOWN:
             self._show(_SHOWN[sign], found)
 
     def _picture(self, found: Look) -> None:
-        self._source.counts["objects" if found.object else "pictures"] += 1
+        number = self._fields[-1][0].object if self._fields else 0
+        chart = self._source.charts.get(number)
+        if chart is not None:
+            self._source.counts["empty_charts"] += chart.table is None
+            self._figure(Figure(chart.text, chart.table), found)
+            return
+        self._source.counts["objects" if number or found.object else "pictures"] += 1
+        self._figure(Figure(picture_text(self._source.data, found.picture)), found)
+
+    def _figure(self, figure: Figure, found: Look) -> None:
         if not found.hidden and not found.deleted:
-            self._story.paragraph.figures.append(Figure())
+            self._story.paragraph.figures.append(figure)
 
     # --- fields --------------------------------------------------------------------------------------------------
 
-    def _field(self, sign: str, place: int, ends: set[int]) -> None:
+    def _field(self, sign: str, place: int, look: Look, ends: set[int]) -> None:
         if sign == _BEGIN and place in ends:
             self._fields.append((Field(), False, []))
         elif sign == _SEPARATE and self._fields:
@@ -253,6 +268,7 @@ class _Walk:
             if not is_over:
                 found.instruction = "".join(instruction).strip()
             self._fields.append((found, True, instruction))
+            found.object = look.picture if look.object else 0
             if self._instructed() is None:
                 self._scripts.cut()
                 found.begin(self._story.paragraph)

@@ -33,11 +33,18 @@ def formula_of(source: Source, frame: etree._Element) -> str | None:
 
 
 def object_table(source: Source, element: etree._Element, reader: Lines) -> tuple[Table | None, list[str]]:
-    """The values of a chart (part 3, 11) as a grid, and its titles; null for any other object."""
-    root = source.object_root(element)
-    chart = next(iter(descendants(root, "chart:chart")), None)
-    if chart is None:
-        return None, []
+    """The values of a chart as a grid, and its titles; null for any other object."""
+    chart = chart_of(source.object_root(element))
+    return (None, []) if chart is None else chart_table(chart, reader)
+
+
+def chart_of(root: etree._Element | None) -> etree._Element | None:
+    """The chart (part 3, 11) in the content of an object; null in that of another one."""
+    return next(iter(descendants(root, "chart:chart")), None)
+
+
+def chart_table(chart: etree._Element, reader: Lines) -> tuple[Table | None, list[str]]:
+    """The values of a chart as a grid, and its titles."""
     titles = [
         text
         for one in descendants(chart, "chart:title", "chart:subtitle")

@@ -16,6 +16,7 @@ from streams.errors import DocumentError
 from streams.extract.ole_properties import describe
 from streams.extract.outcome import Draft, Request
 from streams.extract.pdf_info import parse_title
+from streams.extract.ppt_objects import EMBEDDED, Charts
 from streams.extract.ppt_records import Objects, Record, records, string
 from streams.extract.ppt_shapes import MASTER_UNITS, Shape, shapes_of
 from streams.extract.ppt_slide import Deck
@@ -34,7 +35,7 @@ _DOCUMENT, _DOCUMENT_ATOM, _SLIDE, _SLIDE_ATOM, _MASTER, _NOTES = 0x03E8, 0x03E9
 _SLIDE_LIST, _SLIDE_PERSIST, _SHOW_INFO = 0x0FF0, 0x03F3, 0x03F9
 _SLIDES, _MASTERS, _NOTES_LIST = 0, 1, 2
 _HEADERS, _HEADERS_ATOM, _STRING = 0x0FD9, 0x0FDA, 0x0FBA
-_LINKS, _LINK, _LINK_ATOM, _EMBEDDED = 0x0409, 0x0FD7, 0x0FD3, 0x0FCC
+_LINKS, _LINK, _LINK_ATOM = 0x0409, 0x0FD7, 0x0FD3
 _TAGS, _COMMENT = 0x1388, 0x2EE0
 _EDIT = 0x0FF5
 _DROPPED = {"empty_tables": "empty_tables", "embedded": "embedded_files", "too_many": "slides_over_limit"}
@@ -111,7 +112,10 @@ class _Presentation:
         if document is None or document.kind != _DOCUMENT:
             document = self._search(newest)
         self._document = document
-        self._deck = Deck(self._read_links(), self._counts)
+        charts = Charts(self._objects)
+        self._deck = Deck(self._read_listed(charts), charts.found, self._counts)
+        if charts.is_cut:
+            self._warnings.add("chart_values_not_read")
         self._masters = {identifier: number for number, identifier, _ in self._listed(_MASTERS)}
         self._notes = {identifier: number for number, identifier, _ in self._listed(_NOTES_LIST)}
         self._hidden: list[int] = []
@@ -204,12 +208,12 @@ class _Presentation:
         width, height = struct.unpack_from("<2i", atom.data, atom.start)
         return max(width, 0) / MASTER_UNITS, max(height, 0) / MASTER_UNITS
 
-    def _read_links(self) -> dict[int, str]:
-        """Number of each link -> its target ([MS-PPT] 2.10.16)."""
+    def _read_listed(self, charts: Charts) -> dict[int, str]:
+        """Number of each link -> its target ([MS-PPT] 2.10.16); the charts go to `charts`."""
         found: dict[int, str] = {}
         listed = self._document.find(_LINKS)
         for one in listed.inside() if listed is not None else ():
-            if one.kind == _EMBEDDED:
+            if one.kind == EMBEDDED and not charts.add(one):
                 self._counts["embedded"] += 1
             atom = one.find(_LINK_ATOM) if one.kind == _LINK else None
             if atom is None:
@@ -289,6 +293,8 @@ class _Presentation:
             draft.metadata["hidden_characters"] = str(counts["hidden"])
         if counts["embedded"]:
             self._warnings.add("embedded_not_read")
+        if counts["empty_charts"]:
+            self._warnings.add("chart_values_not_read")
         if counts["pictures"]:
             draft.metadata["pictures"] = str(counts["pictures"])
         ranked = sorted(self._deck.languages.items(), key=lambda pair: (-pair[1], pair[0]))

@@ -14,11 +14,12 @@ from streams.extract.ppt_text import INTERACTIVE, INTERACTIVE_ATOM, Body, read_b
 from streams.extract.slide_order import Box, reading_order
 
 DRAWING, DRAWING_GROUP, GROUP, SHAPE = 0x040C, 0xF002, 0xF003, 0xF004
-_GROUP_BOX, _SHAPE_ATOM, _OPTIONS, _THIRD_OPTIONS = 0xF009, 0xF00A, 0xF00B, 0xF122
+SHAPE_ATOM = 0xF00A
+_GROUP_BOX, _OPTIONS, _THIRD_OPTIONS = 0xF009, 0xF00B, 0xF122
 _TEXT, _CHILD_ANCHOR, _ANCHOR, _CLIENT_DATA = 0xF00D, 0xF00F, 0xF010, 0xF011
-_PLACEHOLDER, _OUTLINE_REFERENCE = 0x0BC3, 0x0F9E
+_PLACEHOLDER, _OBJECT, _OUTLINE_REFERENCE = 0x0BC3, 0x0BC1, 0x0F9E
 _PICTURE_FRAME = 75
-_DESCRIPTION, _IS_TABLE, _HIDDEN = 0x0381, 0x039F, 0x03BF
+_PICTURE, _WORD_ART, _DESCRIPTION, _IS_TABLE, _HIDDEN = 0x0104, 0x00C0, 0x0381, 0x039F, 0x03BF
 MASTER_UNITS = 8.0
 """Units per point: 576 to the inch."""
 MAX_SHAPES = 50_000
@@ -37,6 +38,7 @@ class Shape:
     is_hidden: bool = False
     description: str = ""
     link: int | None = None
+    object: int | None = None
     cells: list[Shape] | None = None
 
 
@@ -130,8 +132,7 @@ def _shape(container: Record, frame: _Frame, outline: list[Body]) -> Shape:
                 _client_data(shape, one)
             case 0xF00D:
                 shape.bodies = list(_bodies(one, outline))
-            case 0xF00B:
-                shape.description = _text_property(one, _DESCRIPTION) or shape.description
+    shape.description = said_of(container)
     shape.is_hidden = bool(_property(container, _OPTIONS, _HIDDEN) & 2)
     return shape
 
@@ -149,6 +150,9 @@ def _client_data(shape: Shape, record: Record) -> None:
     atom = record.find(_PLACEHOLDER)
     if atom is not None and atom.end - atom.start >= 5:
         shape.placeholder = atom.data[atom.start + 4]
+    reference = record.find(_OBJECT)
+    if reference is not None:
+        shape.object = int.from_bytes(reference.content()[:4], "little")
     interactive = record.find(INTERACTIVE)
     link = None if interactive is None else interactive.find(INTERACTIVE_ATOM)
     if link is not None:
@@ -161,6 +165,19 @@ def _bodies(record: Record, outline: list[Body]) -> Iterator[Body]:
         number = int.from_bytes(reference.content()[:4], "little")
         if number < len(outline):
             yield outline[number]
+
+
+def said_of(shape: Record) -> str:
+    """What a shape says besides its text: its alternative text, and the letters of WordArt."""
+    options = shape.find(_OPTIONS)
+    if options is None:
+        return ""
+    return "\n".join(text for number in (_DESCRIPTION, _WORD_ART) if (text := _text_property(options, number).strip()))
+
+
+def shows_picture(shape: Record) -> bool:
+    """Whether the shape is a picture, or filled with one in its place."""
+    return _property(shape, _OPTIONS, _PICTURE) != 0
 
 
 def _property(container: Record, table: int, number: int) -> int:

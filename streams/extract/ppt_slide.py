@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 
+import msgspec
+
 from streams.extract.block_list import BlockList
 from streams.extract.ppt_shapes import DATE, FOOTER, HEADER, NUMBER, TITLES, Shape
 from streams.extract.ppt_text import NOTES_TEXT, Body, Paragraph
 from streams.extract.ppt_text import TITLES as TITLE_TEXTS
 from streams.extract.pptx_slide import HIDDEN, NOTES
+from streams.extract.sheet_model import Drawn
 from streams.records import FURNITURE, BlockKind, Cell, Link, Table
 
 SAME_LINE = 3.0
@@ -21,12 +24,12 @@ _FURNITURE = {DATE: BlockKind.PAGE_FOOTER, FOOTER: BlockKind.PAGE_FOOTER, HEADER
 class Deck(BlockList):
     """Collects the blocks of all slides."""
 
-    def __init__(self, links: dict[int, str], counts: Counter[str]) -> None:
+    def __init__(self, links: dict[int, str], charts: dict[int, Drawn], counts: Counter[str]) -> None:
         super().__init__()
         self.tables: list[Table] = []
         self.refs: dict[int, int] = {}
         self.languages: Counter[int] = Counter()
-        self._links, self._counts = links, counts
+        self._links, self._charts, self._counts = links, charts, counts
         self._told: set[str] = set()
 
     def add_slide(self, number: int, shapes: list[Shape], notes: list[Shape], rest: list[Body], *, hidden: bool) -> int:
@@ -81,10 +84,25 @@ class Deck(BlockList):
             self._table(number, shape)
             return
         self._texts(number, shape)
+        chart = None if shape.object is None else self._charts.get(shape.object)
+        if chart is not None:
+            self._chart(number, shape, chart)
+            return
         if shape.is_picture:
             self._counts["pictures"] += 1
         if shape.is_picture or (shape.description and not shape.bodies):
             self._add(BlockKind.FIGURE, shape.description, hidden=shape.is_hidden, page=number, bbox=shape.box)
+
+    def _chart(self, number: int, shape: Shape, chart: Drawn) -> None:
+        """A figure, and the values as a table that belongs to it."""
+        text = "\n".join(dict.fromkeys(one for one in (shape.description, chart.text) if one))
+        at = self._add(BlockKind.FIGURE, text, hidden=shape.is_hidden, page=number, bbox=shape.box)
+        if chart.table is None:
+            self._counts["empty_charts"] += 1
+            return
+        table = len(self.tables)
+        self.tables.append(msgspec.structs.replace(chart.table, pages=[number]))
+        self.refs[self._add(BlockKind.TABLE, "", table=table, hidden=shape.is_hidden, page=number, bbox=shape.box)] = at
 
     def _texts(self, number: int, shape: Shape) -> None:
         furniture = None if shape.placeholder is None else _FURNITURE.get(shape.placeholder)

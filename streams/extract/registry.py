@@ -202,15 +202,17 @@ EXTRACTORS: tuple[ExtractorSpec, ...] = (
     ),
     ExtractorSpec(
         name="doc",
-        version="1",
+        version="2",
         function="streams.extract.doc:extract",
         media_types=("application/msword",),
+        libraries=("lxml",),
     ),
     ExtractorSpec(
         name="ppt",
-        version="1",
+        version="2",
         function="streams.extract.ppt:extract",
         media_types=("application/vnd.ms-powerpoint",),
+        libraries=("lxml",),
     ),
     ExtractorSpec(
         name="xlsx",

@@ -9,7 +9,7 @@ from streams.extract.block_list import BlockList
 from streams.extract.docx_captions import bind
 from streams.extract.docx_numbering import formatted
 from streams.extract.docx_styles import Styles, heading_level
-from streams.extract.rtf_story import Item, Note, Paragraph, TableItem, rows_of_text
+from streams.extract.rtf_story import Figure, Item, Note, Paragraph, TableItem, rows_of_text
 from streams.extract.rtf_tables import make_table
 from streams.records import BlockKind, Link, Table
 
@@ -35,7 +35,7 @@ class _Found:
 
     def __init__(self) -> None:
         self.links: list[Link] = []
-        self.figures: list[str] = []
+        self.figures: list[Figure] = []
         self.hidden: list[str] = []
         self.notes: list[Note] = []
         self.nested: list[TableItem] = []
@@ -81,11 +81,20 @@ class Body(BlockList):
             at = self._add(kind, text, level=level, marker=paragraph.marker or None, links=paragraph.links)
         self._hidden(paragraph.hidden)
         for figure in paragraph.figures:
-            self._add(BlockKind.FIGURE, figure.text)
+            self._figure(figure, None)
         for box in paragraph.boxes:
             for item in box:
                 self.add(item)
         self._remember(paragraph.notes, at)
+
+    def _figure(self, figure: Figure, outer: int | None) -> None:
+        """A figure that belongs to block `outer`, and the values of a chart, which belong to it."""
+        at = self._add(BlockKind.FIGURE, figure.text)
+        if outer is not None:
+            self.refs[at] = outer
+        if figure.table is not None:
+            self.refs[self._add(BlockKind.TABLE, "", table=len(self.tables))] = at
+            self.tables.append(figure.table)
 
     def _kind(self, paragraph: Paragraph) -> tuple[BlockKind, int | None]:
         """Kind of a paragraph, and its level: by its own outline level, its style, its list."""
@@ -149,10 +158,8 @@ class Body(BlockList):
                 self.refs[at] = outer
         elif not found.nested:
             self._counts["empty_tables"] += 1
-        for text in found.figures:
-            figure = self._add(BlockKind.FIGURE, text)
-            if at is not None:
-                self.refs[figure] = at
+        for figure in found.figures:
+            self._figure(figure, at)
         for text in found.hidden:
             self._hidden(text)
         self._remember(found.notes, at)
@@ -172,7 +179,7 @@ class Body(BlockList):
                 continue
             text = item.text
             found.links += item.links
-            found.figures += [figure.text for figure in item.figures]
+            found.figures += item.figures
             found.notes += item.notes
             found.page_field = found.page_field or item.page_field
             if item.hidden:

@@ -43,6 +43,7 @@ class Field:
     form: FormField | None = None
     paragraph: Paragraph | None = None
     start: int = 0
+    object: int = 0  # number of the object that it shows, in Word's binary files
 
     def begin(self, paragraph: Paragraph) -> None:
         """The result starts here."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from streams.extract.rtf_tables import RowRule, RowText
-from streams.records import BlockKind, Link
+from streams.records import BlockKind, Link, Table
 
 MAX_TABLE_DEPTH = 15
 """Tables inside tables; deeper ones are read as part of the deepest."""
@@ -26,9 +26,10 @@ class ParagraphRules:
 
 @dataclass(slots=True)
 class Figure:
-    """A picture, by its alternative text."""
+    """A picture, by its alternative text, or a chart with its values."""
 
     text: str = ""
+    table: Table | None = None
 
 
 @dataclass(slots=True)

@@ -27,12 +27,19 @@ _CHART_TITLE = 1
 
 
 @dataclass
-class _Chart:
+class Chart:
+    """What the records of a chart say."""
+
     title: str = ""
     texts: list[str] = field(default_factory=list)  # titles of axes and labels
     names: list[str] = field(default_factory=list)  # of the series
     categories: dict[int, str] = field(default_factory=dict)
     values: dict[tuple[int, int], str] = field(default_factory=dict)  # point, series
+
+    @property
+    def text(self) -> str:
+        """Its title and the others, each once."""
+        return "\n".join(dict.fromkeys(one for one in (self.title, *self.texts) if one))
 
 
 def charts_of(book: bytes, start: int, end: int) -> list[Drawn]:
@@ -43,16 +50,15 @@ def charts_of(book: bytes, start: int, end: int) -> list[Drawn]:
     found: list[Drawn] = []
     at = book.find(START, start, end)
     while at >= 0 and len(found) < MAX_CHARTS:
-        chart = _read(book, at, end)
-        text = "\n".join(dict.fromkeys(one for one in (chart.title, *chart.texts) if one))
+        chart = read_chart(book, at, end)
         table = _table(chart)
-        if text or table is not None:
-            found.append(Drawn(text=text, figure=True, table=table))
+        if chart.text or table is not None:
+            found.append(Drawn(text=chart.text, figure=True, table=table))
         at = book.find(START, at + len(START), end)
     return found
 
 
-def _records(book: bytes, at: int, end: int) -> Iterator[tuple[int, bytes]]:
+def records(book: bytes, at: int, end: int) -> Iterator[tuple[int, bytes]]:
     """Records after the BOF at `at`, up to the EOF that belongs to it."""
     depth = 0
     while at + 4 <= end:
@@ -64,19 +70,20 @@ def _records(book: bytes, at: int, end: int) -> Iterator[tuple[int, bytes]]:
         at += 4 + size
 
 
-def _read(book: bytes, at: int, end: int) -> _Chart:
-    chart = _Chart()
+def read_chart(book: bytes, at: int, end: int) -> Chart:
+    """The chart whose BOF stands at `at`."""
+    chart = Chart()
     cache = 0
     said = ""
     in_series = False
-    for number, data in _records(book, at, end):
+    for number, data in records(book, at, end):
         if number == _SERIES:
             chart.names.append("")
             in_series = True
         elif number == _TEXT:
             said, in_series = "", False
         elif number == _SERIES_TEXT and len(data) > 4:
-            text = _string(data[2], data[3:])
+            text = short_string(data[2], data[3:])
             if in_series:
                 chart.names[-1] = text
             else:
@@ -91,7 +98,7 @@ def _read(book: bytes, at: int, end: int) -> _Chart:
         elif number in (_NUMBER, _LABEL) and cache in (_VALUES, _CATEGORIES) and len(data) > 8:
             point, series = struct.unpack_from("<HH", data)
             text = general(struct.unpack_from("<d", data, 6)[0]) if number == _NUMBER and len(data) > 13 else ""
-            text = _string(struct.unpack_from("<H", data, 6)[0], data[8:]) if number == _LABEL else text
+            text = short_string(struct.unpack_from("<H", data, 6)[0], data[8:]) if number == _LABEL else text
             if cache == _VALUES:
                 chart.values[point, series] = text
             else:
@@ -99,14 +106,14 @@ def _read(book: bytes, at: int, end: int) -> _Chart:
     return chart
 
 
-def _string(count: int, data: bytes) -> str:
+def short_string(count: int, data: bytes) -> str:
     """A string of `count` characters behind its flags: one byte each, or two (2.5.240)."""
     if data[0] & 1:
         return data[1 : 1 + 2 * count].decode("utf-16-le", "replace").strip()
     return data[1 : 1 + count].decode("latin-1").strip()
 
 
-def _table(chart: _Chart) -> Table | None:
+def _table(chart: Chart) -> Table | None:
     """Categories by series; null where no value is kept."""
     if not chart.values:
         return None

@@ -39,7 +39,7 @@ def unpack(path: Path, sink: Sink) -> None:
         storages = [] if pool is None else [(f"ObjectPool/{entry.name}", entry) for entry in pool.storages()]
         storages += [(entry.name, entry) for entry in compound.root.storages() if _SHEET_OBJECT.match(entry.name)]
         for number, (key, storage) in enumerate(storages, 1):
-            add_object(sink, compound, storage, f"embedded-{number}", key=key)
+            add_object(sink, compound, storage, f"embedded-{number}", key=key, charts_read=pool is not None)
         document = compound.root.stream("PowerPoint Document")
         if document is not None:
             _slides(sink, compound, document, size)
@@ -63,7 +63,7 @@ def _slides(sink: Sink, compound: Compound, document: Entry, size: int) -> None:
                     inner = Compound(file, end)
                 except CompoundError as error:
                     raise MemberError("corrupt", f"The object can't be opened. {error}") from None
-                add_object(sink, inner, inner.root, name, raw=lambda: _all(file))
+                add_object(sink, inner, inner.root, name, raw=lambda: _all(file), charts_read=True)
         except MemberError as error:
             sink.fail(name, error.code, error.message)
 

@@ -59,6 +59,7 @@ _BEGINNINGS: tuple[tuple[bytes, str], ...] = (
     (b"{\\rtf", ".rtf"),
     (b"\xd7\xcd\xc6\x9a", ".wmf"),
 )
+_OPEN_CHART = b"application/vnd.oasis.opendocument.chart"
 _SHOWN_ONLY = frozenset({"\x01ole", "\x01compobj", "\x03objinfo", "\x03linkinfo", "\x03print", "\x03eprint"})
 
 
@@ -122,12 +123,14 @@ def add_object(
     key: str | None = None,
     raw: Callable[[], Iterator[bytes]] | None = None,
     warnings: Iterable[str] = (),
+    charts_read: bool = False,
 ) -> None:
     """Gives the sink what an object's storage holds.
 
     Args:
         name: without an extension, for what has no name of its own.
         raw: the bytes of the file whose root the storage is; null: the storage is written out where it is a document.
+        charts_read: the document that holds the object says what its charts say (`streams.extract.ole_charts`).
     """
     streams = {entry.name.lower(): entry for entry in storage.entries if entry.is_stream}
     storages = {entry.name.lower() for entry in storage.entries if not entry.is_stream}
@@ -143,11 +146,16 @@ def add_object(
     if program.lower().startswith("equation."):
         sink.warn("formulas_left_out")
         return
+    package = streams.get("package") or streams.get("embeddedodf") or streams.get("package_stream")
+    if charts_read and (
+        (program.lower().startswith("msgraph.chart") and "workbook" in streams)
+        or (package is not None and _OPEN_CHART in compound.read(package, 128))
+    ):
+        return
     native = streams.get("\x01ole10native")
     if native is not None:
         _add_native(sink, compound, native, name, key, warnings)
         return
-    package = streams.get("package") or streams.get("embeddedodf")
     if package is not None:
         extension = _PACKAGES.get(program.lower()) or _extension_of(compound.read(package, 8)) or ".bin"
         sink.add(name + extension, compound.chunks(package), key=key, warnings=warnings)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -45,6 +46,7 @@ def shape(
     child: bool = False,
     picture: bool = False,
     properties: bytes = b"",
+    shown_object: int | None = None,
 ) -> bytes:
     """A shape. `at`: left, top, right, bottom in units of 1/576 inch."""
     left, top, right, bottom = at
@@ -52,6 +54,7 @@ def shape(
         atom(0xF00F, struct.pack("<4i", *at)) if child else atom(0xF010, struct.pack("<4h", top, left, right, bottom))
     )
     data = b"" if placeholder is None else box(0xF011, atom(0x0BC3, struct.pack("<IBBH", 0, placeholder, 0, 0)))
+    data = data if shown_object is None else box(0xF011, atom(0x0BC1, struct.pack("<I", shown_object)))
     words = box(0xF00D, *texts) if texts else b""
     return box(0xF004, atom(0xF00A, b"\0" * 8, 75 if picture else 1), properties, anchor, data, words)
 
@@ -102,6 +105,7 @@ class Deck:
     slides: Sequence[Slide]
     document: bytes = b""  # more records of the document
     streams: Tree = field(default_factory=dict)
+    objects: Mapping[int, bytes] = field(default_factory=dict)  # number that shapes refer to -> compound file
     older: Mapping[int, Slide] = field(default_factory=dict)  # slides as an earlier edit had them
     token: int = 0xE391C05F
 
@@ -129,11 +133,17 @@ class Deck:
                 offsets[3 + 2 * number] = len(stream)
                 stream += box(0x03F0, atom(0x03F1, struct.pack("<II", identifier, 0)), drawing(*slide.notes))
                 notes += atom(0x03F3, struct.pack("<5I", 3 + 2 * number, 0, 0, identifier, 0))
+        listed = b""
+        for number, stored in self.objects.items():
+            offsets[1000 + number] = len(stream)
+            stream += atom(0x1011, struct.pack("<I", len(stored)) + zlib.compress(stored), 1)
+            listed += box(0x0FCC, atom(0x0FC3, struct.pack("<6I", 1, 0, number, 0, 1000 + number, 0)))
         offsets[1] = len(stream)
         stream += box(
             0x03E8,
             atom(0x03E9, struct.pack("<2i", 5760, 4320) + b"\0" * 32),
             self.document,
+            box(0x0409, atom(0x040A, struct.pack("<I", len(self.objects) + 1)), listed) if listed else b"",
             box(0x0FF0, slides),
             box(0x0FF0, notes, instance=2),
         )

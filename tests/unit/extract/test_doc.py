@@ -31,6 +31,8 @@ from tests.unit.extract.doc_files import (
     summary,
 )
 from tests.unit.extract.drafts import canon, kinds
+from tests.unit.extract.ppt_files import atom, box, described
+from tests.unit.extract.test_graph_charts import COSTS
 
 CORPUS = Path(__file__).parents[4] / "shared" / "corpus" / "files"
 
@@ -391,3 +393,39 @@ def test_real_files(tmp_path: Path, name: str, phrase: str) -> None:
     if not path.exists():
         pytest.skip("the corpus is not there")
     assert phrase in "\n".join(block.text for block in canon(tmp_path, path.read_bytes(), KIND).blocks)
+
+
+# --- pictures and charts ---------------------------------------------------------------------------------------------
+
+
+def test_alternative_text(tmp_path: Path) -> None:
+    """Of a picture in the line it stands in the stream Data, of one that floats with its shape."""
+    shape = box(0xF004, atom(0xF00A, struct.pack("<II", 1026, 0)), described("a crane"))
+    inline = struct.pack("<IHH", 0x44 + len(shape), 0x44, 0x64) + bytes(0x3C) + shape
+    picture = SPECIAL + struct.pack("<HI", 0x6A03, 16)
+    drawings = box(0xF000) + b"\0" + box(0xF002, box(0xF003, shape.replace(b"c\0r\0a\0n\0e", b"b\0a\0r\0g\0e")))
+    body = read(
+        tmp_path,
+        P([("See ", b""), ("\x01", picture), (" and ", b""), ("\x08", SPECIAL)]),
+        streams={"Data": bytes(16) + inline},
+        parts={Part.SHAPES: plc([10, 11], [struct.pack("<I", 1026) + bytes(22)]), Part.DRAWINGS: drawings},
+    )
+    assert kinds(body) == [("paragraph", "See  and"), ("figure", "a crane"), ("figure", "a barge")]
+
+
+def test_charts(tmp_path: Path) -> None:
+    """The chart that an EMBED field shows, with its values; an object that is none stays a figure that is not read."""
+    shown, other = (struct.pack("<HB", 0x0856, 1) + struct.pack("<HI", 0x6A03, number) for number in (17, 18))
+    field = [("\x13 EMBED MSGraph.Chart.8 ", b""), ("\x14", shown), ("\x01", SPECIAL), ("\x15", b"")]
+    sheet = [("\x13 EMBED Excel.Sheet.8 ", b""), ("\x14", other), ("\x01", SPECIAL), ("\x15", b"")]
+    pool = {"_17": {"Workbook": COSTS}, "_18": {"Workbook": b"x"}, "strange": {"Workbook": COSTS}}
+    body = read(tmp_path, P([("Costs:", b""), *field]), P(sheet), streams={"ObjectPool": pool})
+    assert [(b.kind.value, b.text) for b in body.blocks] == [
+        ("paragraph", "Costs:"),
+        ("figure", "Costs\nEuro"),
+        ("table", "\tGröße\tShare\nKiel\t41\t12.50%\nUlm\t43.5\t1998-07-24"),
+        ("figure", ""),
+    ]
+    assert body.blocks[2].ref == body.blocks[1].id
+    assert body.tables[0].caption == "Costs"
+    assert body.warnings == ["embedded_not_read"]

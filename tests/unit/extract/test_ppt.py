@@ -27,6 +27,7 @@ from tests.unit.extract.ppt_files import (
     style,
     text,
 )
+from tests.unit.extract.test_graph_charts import COSTS
 
 
 def read(folder: Path, *slides: Slide, **more: object) -> CanonBody:
@@ -182,6 +183,31 @@ def test_pictures_links_comments(tmp_path: Path) -> None:
     assert kinds(body)[1:] == [("paragraph", "see here"), ("figure", "A crane"), ("comment", "Ada: Sure?")]
     assert [(one.text, one.target) for one in body.blocks[1].links] == [("here", "https://x.example/")]
     assert body.warnings == ["embedded_not_read"]
+
+
+def test_charts(tmp_path: Path) -> None:
+    """A chart's titles and values on the slide that shows it; other objects are told."""
+    deck = Deck(
+        [Slide([shape(properties=described("costs of two depots"), picture=True, shown_object=3)])],
+        objects={3: compound({"Workbook": COSTS}), 4: compound({"Workbook": b"x"}), 5: b"damaged"},
+    )
+    body = canon(tmp_path, deck.data(), KIND)
+    assert [(b.kind.value, b.text, b.page) for b in body.blocks] == [
+        ("heading", "Slide 1", 1),
+        ("figure", "costs of two depots\nCosts\nEuro", 1),
+        ("table", "\tGröße\tShare\nKiel\t41\t12.50%\nUlm\t43.5\t1998-07-24", 1),
+    ]
+    assert body.blocks[2].ref == body.blocks[1].id
+    assert body.tables[0].pages == [1]
+    assert body.warnings == ["embedded_not_read"]
+    assert [(one.what, one.count) for one in body.dropped] == [("embedded_files", 2)]
+
+
+def test_word_art(tmp_path: Path) -> None:
+    """Letters that are drawn as a picture."""
+    raw = "Sale!".encode("utf-16-le") + b"\0\0"
+    letters = atom(0xF00B, struct.pack("<HI", 0x80C0, len(raw)) + raw, 1)
+    assert kinds(read(tmp_path, Slide([shape(properties=letters)]))) == [("heading", "Slide 1"), ("figure", "Sale!")]
 
 
 def test_newest_edit_counts(tmp_path: Path) -> None:

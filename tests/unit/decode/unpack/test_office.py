@@ -146,6 +146,17 @@ def test_objects_of_word_and_excel(tmp_path: Path) -> None:
     assert opened(tmp_path, b"\x09\x04\x06\x00\x00\x00\x10\x00", "application/vnd.ms-excel").failure is None
 
 
+def test_charts_that_the_document_says_itself_are_no_members(tmp_path: Path) -> None:
+    graph: Tree = {"Workbook": b"w" * 100, "\x01CompObj": program("MSGraph.Chart.8")}
+    odf: Tree = {"package_stream": b"PK\x03\x04" + bytes(34) + b"mimetypeapplication/vnd.oasis.opendocument.chart"}
+    text: Tree = {"package_stream": b"PK\x03\x04" + bytes(34) + b"mimetypeapplication/vnd.oasis.opendocument.text"}
+    pool: Tree = {"_1": graph, "_2": odf, "_3": text}
+    assert opened(tmp_path, compound({"WordDocument": b"x", "ObjectPool": pool}), DOC).paths == ["embedded-3.zip"]
+    assert opened(tmp_path, slides(compressed(compound(graph))), PPT).paths == []
+    book: Tree = {"Workbook": b"x", "MBD0001A2B3": graph}  # a sheet does not
+    assert opened(tmp_path, compound(book), "application/vnd.ms-excel").paths == ["embedded-1.xls"]
+
+
 def record(kind: int, data: bytes, instance: int = 0) -> bytes:
     return struct.pack("<HHI", instance << 4, kind, len(data)) + data
 

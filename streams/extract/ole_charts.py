@@ -1,0 +1,79 @@
+"""Charts that are objects of their own, as DOC and PPT hold them: Microsoft Graph's, Excel's and LibreOffice's.
+
+Source: [MS-XLS] 2.4.346 (Window1, which says the sheet that is shown); OASIS ODF 1.3 part 3, 11 (charts).
+"""
+
+from __future__ import annotations
+
+import struct
+import tempfile
+from pathlib import Path
+
+from lxml import etree
+
+from streams.decode.unpack.compound import Compound, Entry
+from streams.errors import DocumentError
+from streams.extract.graph_charts import graph_chart
+from streams.extract.odf import descendants, open_source, text_of
+from streams.extract.odf_objects import chart_of as odf_chart
+from streams.extract.odf_objects import chart_table
+from streams.extract.sheet_model import Drawn
+from streams.extract.sheet_xls_charts import START, charts_of, records
+
+MAX_BYTES = 100 * 1024 * 1024
+"""Bytes of one object's stream."""
+_WINDOW, _SHEET = 0x003D, 0x0085
+_DAMAGED = ("corrupt", "truncated", "encrypted")
+
+
+def chart_of(compound: Compound, storage: Entry) -> Drawn | None:
+    """What the chart in an object's storage says, with its values; null where the object is something else.
+
+    One that is damaged has neither text nor table. Errors: DocumentError `bomb` or `too_large`.
+    """
+    package = storage.stream("package_stream")
+    if package is not None:
+        return _from_package(compound.read(package, MAX_BYTES))
+    entry = storage.stream("Workbook")
+    if entry is None:
+        return None
+    book = compound.read(entry, MAX_BYTES)
+    return graph_chart(book) or _from_workbook(book)
+
+
+def _from_workbook(book: bytes) -> Drawn | None:
+    """The chart of Excel that is shown: the workbook's active sheet, where that is a chart."""
+    active, places = 0, []
+    for number, data in records(book, 0, len(book)):
+        if number == _WINDOW and len(data) > 11:
+            (active,) = struct.unpack_from("<H", data, 10)
+        elif number == _SHEET and len(data) > 3:
+            places.append(int(struct.unpack_from("<I", data)[0]))
+    if active >= len(places) or book[places[active] : places[active] + len(START)] != START:
+        return None
+    start = places[active]
+    end = min((place for place in places if place > start), default=len(book))
+    return next(iter(charts_of(book, start, end)), Drawn(text="", figure=True))
+
+
+def _from_package(data: bytes) -> Drawn | None:
+    """The chart of an OpenDocument package."""
+    with tempfile.NamedTemporaryFile(prefix="canonry.") as file:
+        file.write(data)
+        file.flush()
+        try:
+            with open_source(Path(file.name)) as source:
+                chart = odf_chart(source.content)
+                if chart is None:
+                    return None
+                table, titles = chart_table(chart, _Plain())
+        except DocumentError as error:
+            if error.problem not in _DAMAGED:
+                raise
+            return Drawn(text="", figure=True)
+    return Drawn(text="\n".join(titles), figure=True, table=table)
+
+
+class _Plain:
+    def plain_lines(self, container: etree._Element) -> str:
+        return "\n".join(text_of(paragraph) for paragraph in descendants(container, "text:p"))
