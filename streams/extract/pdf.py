@@ -147,7 +147,9 @@ def _items(
         )
     style = pdf_blocks.body_style([paragraph for page in laid for group in page for paragraph in group])
     items: list[Item] = []
+    told: set[str] = set()
     for index, page in enumerate(work.pages):
+        items += _watermarks(page, told, work)
         heads = _furniture_items(page, furniture[index])
         items += [item for item in heads if item.kind is BlockKind.PAGE_HEADER]
         for number, (frame, _) in enumerate(page.groups):
@@ -177,6 +179,18 @@ def _items(
     pdf_blocks.set_levels(items, outline)
     pdf_blocks.set_list_levels(items)
     return items
+
+
+def _watermarks(page: PageLines, told: set[str], work: Work) -> list[Item]:
+    """The watermarks of a page, each on the first page that has it; the others are counted."""
+    found: list[Item] = []
+    for text, box in page.watermarks:
+        if text in told:
+            work.dropped["repeated_watermark"] += 1
+            continue
+        told.add(text)
+        found.append(Item(kind=BlockKind.BOILERPLATE, text=text, page=page.number, box=box, frame=-1))
+    return found
 
 
 def _furniture_items(page: PageLines, kinds: dict[int, BlockKind]) -> list[Item]:

@@ -16,6 +16,7 @@ _ZONE = 0.13  # share of the page's height at its top and at its foot where furn
 _OUTER_ROWS = 4
 _NEAR_BY = 8  # pages
 _SAME_PLACE = 4.0  # points
+_LARGE = 1.25  # times the page's body size: a title of a slide or a chapter, unless most pages near by repeat it
 _DIGITS = re.compile(r"\d+")
 _LETTER = re.compile(r"[^\W\d_]")
 _PAGE_NUMBER = re.compile(
@@ -37,6 +38,7 @@ class Spot(msgspec.Struct, gc=False):
     row: int  # counted from the edge, 0 is the outermost
     alone: bool  # the only line of its row, well apart from the next one
     signature: str
+    large: bool
 
 
 def find_furniture(pages: Sequence[PageLines]) -> list[dict[int, BlockKind]]:
@@ -50,6 +52,7 @@ def find_furniture(pages: Sequence[PageLines]) -> list[dict[int, BlockKind]]:
     by_text: defaultdict[tuple[bool, str], list[Spot]] = defaultdict(list)
     for spot in spots:
         by_text[spot.top, spot.signature].append(spot)
+    last = len(pages) - 1
     for (_, signature), group in by_text.items():
         counting = _PAGE_NUMBER.fullmatch(signature.replace("#", "1")) is not None
         if not counting and not _LETTER.search(signature):
@@ -58,18 +61,19 @@ def find_furniture(pages: Sequence[PageLines]) -> list[dict[int, BlockKind]]:
         for spot in group:
             by_page[spot.page].append(spot)
         for spot in group:
-            if _repeats(spot, by_page, counting) or (counting and spot.alone and spot.row == 0):
+            if _repeats(spot, by_page, counting, last) or (counting and spot.alone and spot.row == 0):
                 chosen[id(spot.line)] = spot
     places: Counter[tuple[bool, int, int]] = Counter()
     for spot in chosen.values():
         places[_place(spot)] += 1
     for spot in spots:
         known = max(places[spot.top, round(spot.at / 2) + shift, round(spot.line.size)] for shift in (-1, 0, 1))
-        if known >= 3 and spot.row == 0 and len(spot.line.text) <= 120:
+        if known >= 3 and spot.row == 0 and not spot.large and len(spot.line.text) <= 120:
             chosen[id(spot.line)] = spot
     rows_of = {(spot.page, spot.top, spot.row) for spot in chosen.values()}
     for spot in spots:  # "2    A. Author et al.": what stands on the row of a page number is of its kind
-        if (spot.page, spot.top, spot.row) in rows_of and spot.row == 0 and len(spot.line.text) <= 120:
+        on_row = (spot.page, spot.top, spot.row) in rows_of and spot.row == 0
+        if on_row and not spot.large and len(spot.line.text) <= 120:
             chosen[id(spot.line)] = spot
     found: list[dict[int, BlockKind]] = [{} for _ in pages]
     zones: defaultdict[tuple[int, bool], dict[int, list[Spot]]] = defaultdict(dict)
@@ -112,7 +116,8 @@ def furniture_kind(text: str, top: bool) -> BlockKind:
     return BlockKind.PAGE_HEADER if top else BlockKind.PAGE_FOOTER
 
 
-def _repeats(spot: Spot, by_page: dict[int, list[Spot]], counting: bool) -> bool:
+def _repeats(spot: Spot, by_page: dict[int, list[Spot]], counting: bool, last: int) -> bool:
+    """Whether a line stands at the same place of other pages near by; `last` is the index of the last page."""
     others = [
         other
         for page in range(spot.page - _NEAR_BY, spot.page + _NEAR_BY + 1)
@@ -121,7 +126,8 @@ def _repeats(spot: Spot, by_page: dict[int, list[Spot]], counting: bool) -> bool
         if abs(other.at - spot.at) <= _SAME_PLACE and abs(other.line.size - spot.line.size) < 0.7
     ]
     if not counting:
-        return bool(others)
+        near_by = min(spot.page, _NEAR_BY) + min(last - spot.page, _NEAR_BY)
+        return len({other.page for other in others}) * 2 > near_by if spot.large else bool(others)
     return any(_value(other) - other.page == _value(spot) - spot.page for other in others)
 
 
@@ -144,6 +150,7 @@ def _spots(index: int, page: PageLines) -> list[Spot]:
     found: list[Spot] = []
     for frame, lines in page.groups[:1]:
         height = frame.size[1]
+        large = _LARGE * _body_size(lines)
         for top in (True, False):
             zone = [
                 line
@@ -171,9 +178,18 @@ def _spots(index: int, page: PageLines) -> list[Spot]:
                         row=row,
                         alone=_is_alone(line, edges, top),
                         signature=_DIGITS.sub("#", " ".join(line.text.casefold().split())),
+                        large=line.size >= large,
                     )
                 )
     return found
+
+
+def _body_size(lines: Sequence[Line]) -> float:
+    """The size of most letters."""
+    sizes: Counter[float] = Counter()
+    for line in lines:
+        sizes[line.size] += len(line.text)
+    return max(sizes.items(), key=lambda item: (item[1], -item[0]))[0] if sizes else 0.0
 
 
 def _is_alone(line: Line, edges: list[tuple[float, float]], top: bool) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from streams.extract.pdf_watermarks import watermarks
 from streams.extract.tools.mupdf import Box, PageRead, RawLine, Span
 
 _WHITE = 0xF0F0F0
@@ -114,6 +115,7 @@ class PageLines(msgspec.Struct, kw_only=True):
     image_area: float
     ocr: bool = False  # the text is the recognised text of a picture
     characters: int = 0  # without white space
+    watermarks: list[tuple[str, Box]] = []  # box as displayed
     dropped: Counter[str] = msgspec.field(default_factory=Counter)
 
 
@@ -129,9 +131,10 @@ def page_lines(page: PageRead, number: int) -> PageLines:
     frames: dict[int, Frame] = {}
     ocr = area >= _SCAN_AREA and _is_mostly_hidden(page)
     backgrounds = [vector.box for vector in page.vectors if vector.color < _WHITE] + page.images + page.shades
-    for raw in page.lines:
-        spans = _shown_spans(raw, page, ocr, backgrounds, dropped)
-        if not spans:
+    seen = [(raw, spans) for raw in page.lines if (spans := _shown_spans(raw, page, ocr, backgrounds, dropped))]
+    marks = set() if ocr else watermarks([raw._replace(spans=spans) for raw, spans in seen], page.width, page.height)
+    for index, (raw, spans) in enumerate(seen):
+        if index in marks:
             continue
         turn = _turn(raw.direction)
         frame = frames.setdefault(turn, Frame(turn, page.width, page.height))
@@ -148,6 +151,10 @@ def page_lines(page: PageRead, number: int) -> PageLines:
         image_area=area,
         ocr=ocr and bool(groups),
         characters=sum(_count(line.text) + len(line.lead) for _, lines in groups for line in lines),
+        watermarks=[
+            (clean("".join(span.text for span in seen[index][1])).strip(), seen[index][0].box)
+            for index in sorted(marks)
+        ],
         dropped=dropped,
     )
 

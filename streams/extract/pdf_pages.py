@@ -14,7 +14,7 @@ from streams.extract.pdf_links import PlacedLink, placed_links
 from streams.extract.pdf_pictures import Pictures
 from streams.extract.pdf_stand_ins import replace
 from streams.extract.pdf_text_layer import TextLayers
-from streams.extract.tools.mupdf import PageError, PageRead, Pdf
+from streams.extract.tools.mupdf import Box, PageError, PageRead, Pdf, Word
 from streams.extract.tools.mupdf_marks import Marks
 from streams.extract.tools.mupdf_structure import Tag
 from streams.records import TEXT_IN_PICTURES
@@ -68,6 +68,8 @@ def read_pages(pdf: Pdf, reader: str | None = None) -> Work:
             work.warn("text_layer_replaced")
         if unreadable:
             work.warn("text_layer_unreadable")
+        if lines.watermarks:
+            pdf.replace_words(number, _without_watermarks(pdf.words(number), lines.watermarks))
         tables = pdf_tables.page_tables(pdf, page, lines, work.warn, unreadable=unreadable)
         figures = _figures(page, lines)
         for _, group in lines.groups:
@@ -94,6 +96,14 @@ def read_pages(pdf: Pdf, reader: str | None = None) -> Work:
         work.dropped["hidden_annotation"] += page.marks.hidden
         work.dropped["annotation_beyond_limit"] += page.marks.more
     return work
+
+
+def _without_watermarks(words: list[Word], marks: list[tuple[str, Box]]) -> list[Word]:
+    def is_part(word: Word, text: str, box: Box) -> bool:
+        x, y = (word.box[0] + word.box[2]) / 2, (word.box[1] + word.box[3]) / 2
+        return word.text in text.split() and box[0] <= x <= box[2] and box[1] <= y <= box[3]
+
+    return [word for word in words if not any(is_part(word, text, box) for text, box in marks)]
 
 
 def _figures(page: PageRead, lines: PageLines) -> list[str]:
