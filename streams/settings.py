@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 from pydantic_settings import SettingsError as UnusableVariable
 
@@ -175,12 +175,18 @@ class WebSettings(Section):
     token: str = Field(
         default="",
         repr=False,
-        pattern=r"^(.{16,})?$",
         description="what a reviewer logs in with, 16 characters or more",
     )
     names: list[str] = Field(
         default_factory=list, description="host names by which browsers reach it, besides localhost and addresses"
     )
+
+    @field_validator("token")
+    @classmethod
+    def _is_long_enough(cls, token: str) -> str:
+        if token and (len(token.strip()) < 16 or len(set(token)) < 4):
+            raise ValueError("a token has 16 characters or more, not counting blanks around it, and is no repetition")
+        return token
 
 
 class Settings(BaseSettings):
@@ -261,7 +267,11 @@ class Settings(BaseSettings):
 
 
 def _what_is_wrong(error: Any) -> str:
-    return "there is no such setting" if error["type"] == "extra_forbidden" else str(error["msg"])
+    return (
+        "there is no such setting"
+        if error["type"] == "extra_forbidden"
+        else str(error["msg"]).removeprefix("Value error, ")
+    )
 
 
 def _refuse_unknown_variables(fields: Iterable[str]) -> None:

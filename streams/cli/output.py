@@ -23,6 +23,7 @@ EXIT_INCOMPLETE = 1
 EXIT_USAGE = 2
 EXIT_UNAVAILABLE = 3
 EXIT_INTERRUPTED = 130  # as shells report a command that SIGINT ended
+UNBROKEN = 1_000_000  # columns
 CLIENTS = ("faust", "mode", "aiokafka")  # they call passing states errors; what does not pass, we say ourselves
 # Control characters but tab and line feed, line separators, lone surrogates; bidirectional embeddings and isolates.
 STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
@@ -34,8 +35,9 @@ def json_option(command: F) -> F:
 
 
 def console() -> Console:
-    """For stdout; plain where that is no terminal."""
-    return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+    """For stdout; plain where that is no terminal, and then no line is broken, however long it is."""
+    piped = not sys.stdout.isatty()
+    return Console(highlight=False, soft_wrap=piped, width=UNBROKEN if piped else None)
 
 
 def show_json(value: Any) -> None:

@@ -18,6 +18,7 @@ from streams.settings import Settings
 
 if TYPE_CHECKING:
     from streams.ops.quarantine_release import Progress
+    from streams.ops.quarantine_under_way import UnderWay
 
 
 @click.group()
@@ -182,14 +183,16 @@ def decide(
 ) -> None:
     """Decide about held documents: those named, or those that the filters mean.
 
-    Deciding the same again changes nothing: what is not held any more fits no filter, and the same work is not asked
-    for twice with the same --reason (give another one to have it done again). A result that is worse than what is there
-    does not take its place. A whole backlog is released with `canonry quarantine release`, which does it metered.
+    Deciding the same again changes nothing, at once or later, whether a worker runs or not: what is not held any more
+    fits no filter, and the same work is not asked for twice with the same --reason (give another one to have it done
+    again). A result that is worse than what is there does not take its place. A whole backlog is released with
+    `canonry quarantine release`, which does it metered.
 
     \b
     Exit status:
       0  decided, or it was decided already (with --wait: and carried out)
-      1  some did not fit, or were refused, or are not done in time; or the answer was no; or no document is called so
+      1  some did not fit, or were refused, or are not done in time; or the answer was no; or no document is called so;
+         or there was nothing to take back
       2  called wrongly: no such extractor, nothing named, nobody there to be asked
       3  the broker or the database does not answer
     """
@@ -211,19 +214,27 @@ def decide(
     if not (names or undoing or everything) and chosen.says_nothing():
         raise UsageError("Nothing is named.", remedy="Name documents, a --group or other filters; or give --all.")
     with Catalog(settings) as catalog:
-        if undo:
-            wanted = ops.DecidedFilter(ids=ids or None, batch=batch, actor=decided_by, since=decided_since,
-                                       source=chosen.source, group=chosen.group)  # fmt: skip
-            plan = ops.plan_undo(catalog, choice, wanted)
-        elif chosen.fixed:
-            plan = deciding.plan_fixed(settings, catalog, choice, chosen, ids)
-        else:
-            plan = ops.plan_decisions(settings, catalog, choice, list(ops.held(catalog, chosen.wanted(ids))))
+
+        def planned(under_way: UnderWay) -> ops.Plan:
+            if undo:
+                wanted = ops.DecidedFilter(ids=ids or None, batch=batch, actor=decided_by, since=decided_since,
+                                           source=chosen.source, group=chosen.group)  # fmt: skip
+                return ops.plan_undo(catalog, choice, wanted, under_way=under_way)
+            if chosen.fixed:
+                return deciding.plan_fixed(settings, catalog, choice, chosen, ids, under_way)
+            rows = list(ops.held(catalog, chosen.wanted(ids)))
+            return ops.plan_decisions(settings, catalog, choice, rows, under_way=under_way)
+
+        plan = planned({})
+        if len(plan.decisions) > deciding.ASK_ABOVE and not yes:
+            deciding.require_somebody(plan, as_json)
+        if plan.decisions or undo:
+            plan = planned(deciding.under_way(settings, catalog))
     if ids and not undo:
         deciding.say_not_held(settings, plan, ids, chosen)
     if len(plan.decisions) > deciding.ASK_ABOVE and not yes:
-        deciding.ask(plan, choice, as_json)
-    ended = asyncio.run(deciding.publish(settings, plan.decisions, timeout if wait else None))
+        deciding.ask(plan, choice)
+    ended, worker = asyncio.run(deciding.publish(settings, plan.decisions, timeout if wait else None))
     if as_json:
         show_json(
             {
@@ -233,13 +244,14 @@ def decide(
                 ],
                 "already": plan.already,
                 "refused": plan.refused,
+                "worker": worker,
                 "outcomes": None if ended is None else msgspec.to_builtins(ended),
             }
         )
     else:
-        deciding.tell(plan, choice, ended)
+        deciding.tell(plan, choice, ended, worker)
     undone = [each for each in ended or () if each.refused or not (each.answered or deciding.is_done(each))]
-    if plan.refused or undone:
+    if plan.refused or undone or (undo and not plan.decisions and not plan.already):
         raise click.exceptions.Exit(EXIT_INCOMPLETE)
 
 
@@ -290,6 +302,7 @@ def release(
     from streams.log.broker import address
     from streams.ops import quarantine as ops
     from streams.ops.quarantine_release import release as run
+    from streams.ops.quarantine_under_way import has_ledger
 
     settings = Settings.load()
     if chosen.fixed and not recognize and re_extract is None:
@@ -298,15 +311,21 @@ def release(
     if not everything and chosen.says_nothing():
         raise UsageError("Nothing is named.", remedy="Give filters, such as --code or --group, or --all.")
     with Catalog(settings) as catalog:
-        if chosen.fixed:
-            plan = deciding.plan_fixed(settings, catalog, choice, chosen, [])
-        else:
-            plan = ops.plan_decisions(settings, catalog, choice, list(ops.held(catalog, chosen.wanted())))
+
+        def planned(under_way: UnderWay) -> ops.Plan:
+            if chosen.fixed:
+                return deciding.plan_fixed(settings, catalog, choice, chosen, [], under_way)
+            rows = list(ops.held(catalog, chosen.wanted()))
+            return ops.plan_decisions(settings, catalog, choice, rows, under_way=under_way)
+
+        plan = planned({})
+        if plan.decisions:
+            plan = planned(deciding.under_way(settings, catalog, needed=not dry_run))
     total, minutes = len(plan.decisions), len(plan.decisions) / rate
     if not as_json:
         say(f"{total} documents at {rate:g} a minute: {minutes:.0f} minutes at least. Ctrl-C pauses.")
         deciding.say_left_out(plan)
-    done = 0
+    done, worker = 0, True
 
     def progress(at: Progress) -> None:
         nonlocal done
@@ -316,7 +335,7 @@ def release(
 
     try:
         if total and not dry_run:
-            asyncio.run(
+            done = asyncio.run(
                 run(
                     settings,
                     address(settings),
@@ -327,15 +346,19 @@ def release(
                     progress=progress,
                 )
             )
-            done = total
+            worker = asyncio.run(has_ledger(settings, address(settings)))
     except KeyboardInterrupt:
         note(f"Stopped after some {done} of {total}. The same command goes on from there.")
         raise
     if as_json:
         show_json({"total": total, "released": done, "already": len(plan.already), "refused": plan.refused,
-                   "minutes_at_least": round(minutes, 2)})  # fmt: skip
+                   "worker": worker, "minutes_at_least": round(minutes, 2)})  # fmt: skip
     elif not dry_run:
         say(f"{done} documents are on their way; `canonry quarantine list` shows what is left.")
+        if done < total:
+            note(f"{total - done} were released by somebody else meanwhile.")
+        if not worker:
+            note(deciding.NO_WORKER)
     if plan.refused:
         raise click.exceptions.Exit(EXIT_INCOMPLETE)
 

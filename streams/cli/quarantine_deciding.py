@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import getpass
 import sys
 from typing import TYPE_CHECKING, Any
@@ -11,17 +12,20 @@ import msgspec
 
 from streams.cli.output import EXIT_INCOMPLETE, note, say, show_table
 from streams.cli.quarantine_options import Chosen
-from streams.errors import UsageError
+from streams.errors import BrokerUnavailable, UsageError
 from streams.settings import Settings
 
 if TYPE_CHECKING:
     from streams.consumers.catalog import Catalog
     from streams.consumers.catalog_rows import Held
     from streams.ops.quarantine import Choice, Plan, Planned
+    from streams.ops.quarantine_under_way import UnderWay
     from streams.ops.quarantine_wait import Ended
 
 ASK_ABOVE = 10
 """More documents than this are decided only after a question."""
+
+NO_WORKER = "No worker runs: it waits in the log, and is carried out once you start `canonry worker`."
 
 OWN = "own"
 """Names the format's own extractor, for `--re-extract`."""
@@ -73,7 +77,9 @@ def choice(
     return choice
 
 
-def plan_fixed(settings: Settings, catalog: Catalog, choice: Choice, chosen: Chosen, ids: list[str]) -> Plan:
+def plan_fixed(
+    settings: Settings, catalog: Catalog, choice: Choice, chosen: Chosen, ids: list[str], under_way: UnderWay
+) -> Plan:
     """Each document's reason names the extractor that has not tried it: its next version is another reason."""
     from streams.ops import quarantine as ops
     from streams.ops.quarantine_fixed import fixed
@@ -83,7 +89,11 @@ def plan_fixed(settings: Settings, catalog: Catalog, choice: Choice, chosen: Cho
         by_extractor.setdefault(each.now, []).append(each.row)
     plans = [
         ops.plan_decisions(
-            settings, catalog, msgspec.structs.replace(choice, reason=f"{choice.reason}: {now} is new"), rows
+            settings,
+            catalog,
+            msgspec.structs.replace(choice, reason=f"{choice.reason}: {now} is new"),
+            rows,
+            under_way=under_way,
         )
         for now, rows in by_extractor.items()
     ]
@@ -95,13 +105,39 @@ def plan_fixed(settings: Settings, catalog: Catalog, choice: Choice, chosen: Cho
     )
 
 
-def ask(plan: Plan, choice: Choice, as_json: bool) -> None:
-    """Asks whether so many are meant. Raises UsageError when nobody is there, Exit when the answer is no."""
-    number = len(plan.decisions)
+def under_way(settings: Settings, catalog: Catalog, *, needed: bool = True) -> UnderWay:
+    """What is decided and stands in no catalog yet.
+
+    Args:
+        needed: whether to fail where the log does not answer; else nothing is known.
+
+    Raises:
+        BrokerUnavailable: no answer.
+    """
+    from streams.log.broker import address
+    from streams.ops.quarantine_under_way import look_once
+
+    try:
+        return asyncio.run(look_once(settings, address(settings), catalog))
+    except BrokerUnavailable:
+        if needed:
+            raise
+        note("The log does not answer: what was decided a moment ago is counted as held.")
+        return {}
+
+
+def require_somebody(plan: Plan, as_json: bool) -> None:
+    """Raises UsageError when nobody is there to be asked."""
     if as_json or not sys.stdin.isatty():
         raise UsageError(
-            f"It are {number} documents, and nobody is there to be asked.", remedy="Look with `list`, then give --yes."
+            f"It are {len(plan.decisions)} documents, and nobody is there to be asked.",
+            remedy="Look with `list`, then give --yes.",
         )
+
+
+def ask(plan: Plan, choice: Choice) -> None:
+    """Asks whether so many are meant. Raises Exit when the answer is no."""
+    number = len(plan.decisions)
     for planned in plan.decisions[:ASK_ABOVE]:
         say(f"  {planned.path}  ({', '.join(planned.problems)})")
     say(f"  … and {number - ASK_ABOVE} more")
@@ -110,30 +146,43 @@ def ask(plan: Plan, choice: Choice, as_json: bool) -> None:
         raise click.exceptions.Exit(EXIT_INCOMPLETE)
 
 
-async def publish(settings: Settings, decisions: list[Planned], timeout_s: float | None) -> list[Ended] | None:
-    """Publishes, and waits where a time is given; what came of it then."""
+async def publish(
+    settings: Settings, decisions: list[Planned], timeout_s: float | None
+) -> tuple[list[Ended] | None, bool]:
+    """Publishes, and waits where a time is given.
+
+    Returns:
+        What came of it, where it was waited for; and whether a worker runs that carries it out.
+    """
     from streams.log.broker import address
     from streams.ops.quarantine import publish
+    from streams.ops.quarantine_under_way import has_ledger
     from streams.ops.quarantine_wait import waiter
 
     if not decisions:
-        return None if timeout_s is None else []
+        return None if timeout_s is None else [], True
+    broker = address(settings)
     if timeout_s is None:
-        await publish(settings, address(settings), decisions)
-        return None
+        await publish(settings, broker, decisions)
+        return None, await has_ledger(settings, broker)
     async with waiter(settings, note) as waiting:
-        await publish(settings, address(settings), decisions)
-        return await waiting.outcomes(decisions, timeout_s)
+        await publish(settings, broker, decisions)
+        return await waiting.outcomes(decisions, timeout_s), True
 
 
-def tell(plan: Plan, choice: Choice, ended: list[Ended] | None) -> None:
+def tell(plan: Plan, choice: Choice, ended: list[Ended] | None, worker: bool) -> None:
     """Says what was decided, and what came of it."""
-    if not plan.decisions:
+    undo = choice.kind.value == "undo"
+    what = f"{len(plan.decisions)} decided ({choice.kind.value}), as batch {plan.batch}"
+    if not plan.decisions and undo:
+        say("Nothing was taken back: it is taken back already, or was decided anew." if plan.already else
+            "Nothing was taken back: no decision to accept or skip that still stands fits.")  # fmt: skip
+    elif not plan.decisions:
         say("Nothing was decided: it is decided already." if plan.already else "Nothing is held that fits.")
     elif ended is None:
-        say(f"{len(plan.decisions)} decided ({choice.kind.value}), as batch {plan.batch}; the ledger carries it out.")
+        say(f"{what}; the ledger carries it out." if worker else f"{what}. {NO_WORKER}")
     else:
-        say(f"{len(plan.decisions)} decided ({choice.kind.value}), as batch {plan.batch}:")
+        say(f"{what}:")
         show_table(["path", "now", "why", "tool", ""], [[each.path, each.outcome, ", ".join(each.problems),
                                                          each.extractor, _state(each)] for each in ended])  # fmt: skip
     say_left_out(plan)

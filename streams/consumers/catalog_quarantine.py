@@ -16,7 +16,7 @@ import sqlalchemy as sa
 
 from streams.consumers import catalog_tables as t
 from streams.consumers.catalog_rows import Held
-from streams.records import Decided, Decision, Outcome
+from streams.records import Decided, Decision, DecisionKind, Outcome
 
 EXAMPLES = 3
 """Paths that are shown of a group."""
@@ -312,6 +312,17 @@ def decisions_of(connection: sa.Connection, source_ids: list[str]) -> dict[str, 
         for row in connection.execute(_decisions().where(t.decisions.c.source_id.in_(chunk))).mappings():
             found.setdefault(row["source_id"], []).append(DecisionRow(**row))
     return found
+
+
+def unanswered(connection: sa.Connection, since: datetime) -> list[str]:
+    """The source_ids of held documents of which work was asked for since then, and is not answered."""
+    made, held = t.decisions.c, t.quarantine.c
+    query = sa.select(made.source_id).distinct().join(
+        t.quarantine,
+        sa.and_(held.source_id == made.source_id, held.epoch == made.epoch, held.offset == made.offset),
+    )
+    asked = made.kind.in_([DecisionKind.RE_EXTRACT.value, DecisionKind.RECOGNIZE.value])
+    return list(connection.scalars(query.where(made.decided_at >= since, made.answered_at.is_(None), asked)))
 
 
 def judgements_of(connection: sa.Connection, source_ids: list[str]) -> dict[str, list[dict[str, Any]]]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from streams.blobs import open_store
 from streams.consumers.catalog import Catalog
-from streams.consumers.catalog_rows import DocumentRow
+from streams.consumers.catalog_rows import DocumentRow, Story
 from streams.errors import NotFound, UsageError
 from streams.records import CanonBody
 from streams.records.codec import decode
@@ -36,7 +36,7 @@ def one_document(catalog: Catalog, name: str) -> DocumentRow:
 
 
 def canon_of(settings: Settings, catalog: Catalog, row: DocumentRow) -> tuple[CanonBody, dict[str, Any]]:
-    """The canon that consumers see of a document, else the one that is held; verified.
+    """The canon that consumers see of a document, else the one that is held or was skipped; verified.
 
     Returns:
         The body, and where it stands: `published` (bool) and the payload's key and hash.
@@ -46,7 +46,7 @@ def canon_of(settings: Settings, catalog: Catalog, row: DocumentRow) -> tuple[Ca
         BlobCorrupt, BlobNotFound, BlobStoreUnavailable: as the store.
     """
     story = catalog.document(row.source_id)
-    where = story.canon or story.held
+    where = story.canon or story.held or (_newest(story) if row.status == "live" else None)
     if where is None or not where.get("payload_key"):
         why = ", ".join(row.problems) or row.rule or row.status
         raise NotFound(f"{row.source_id} has no canon: {row.outcome or row.status} ({why}).")
@@ -56,3 +56,13 @@ def canon_of(settings: Settings, catalog: Catalog, row: DocumentRow) -> tuple[Ca
         "key": where["payload_key"],
         "sha256": where["payload_sha256"],
     }
+
+
+def _newest(story: Story) -> dict[str, Any] | None:
+    """Where the newest canon of the current version stands, which nobody sees."""
+    current = (story.document.current_epoch, story.document.current_offset)
+    version = next((each for each in story.versions if (each["epoch"], each["offset"]) == current), None)
+    if version is None or not version["canons"]:
+        return None
+    payload = version["canons"][-1]["payload"]
+    return {"payload_key": payload["key"], "payload_sha256": payload["sha256"]}

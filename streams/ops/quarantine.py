@@ -9,20 +9,21 @@ and waited for is awaited.
         found = groups(catalog, HeldFilter(source="share"))             # GroupRow by (code, tool, version, format)
         case = show(settings, catalog, rows[0].source_id)               # everything about one document
         choice = Choice(kind=DecisionKind.ACCEPT, actor="eva", reason="read it, it is fine")
-        plan = plan_decisions(settings, catalog, choice, rows)          # what would be decided, and what would not
-        plan = plan_undo(catalog, choice, DecidedFilter(batch=…))       # the same for taking back
+        plan = plan_decisions(settings, catalog, choice, rows)          # `streams.ops.quarantine_plan`: what would be
+        plan = plan_undo(catalog, choice, DecidedFilter(batch=…))       # decided, and what would not; taken back
     await publish(settings, broker, plan.decisions)                     # events; the ledger carries them out
     async with waiter(settings, note) as waiting:
         outcomes = await waiting.outcomes(plan.decisions, timeout_s)    # `streams.ops.quarantine_wait`
 
 Decisions of one plan share a batch, by which they can be undone together. A decision is about one version: where a
 newer one arrives meanwhile, the ledger refuses it. What is decided already is not decided again: a document that is not
-held any more is none of a filter's, and work is not asked for twice with the same reason.
+held any more is none of a filter's, work is not asked for twice with the same reason, and what is under way
+(`streams.ops.quarantine_under_way`) counts as decided.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -38,9 +39,7 @@ from streams.consumers.catalog_quarantine import (
     HeldFilter,
     Share,
     all_held,
-    batch_of,
     count_held,
-    decided,
     decisions_of,
     held_groups,
     held_per_day,
@@ -48,18 +47,30 @@ from streams.consumers.catalog_quarantine import (
     held_shares,
 )
 from streams.consumers.catalog_rows import DocumentRow, Held
-from streams.errors import NotFound, UsageError
-from streams.extract.registry import EXTRACTORS, ExtractorSpec, named, plan
+from streams.errors import NotFound
 from streams.ledger.decisions import can_be_recognised
-from streams.log.publisher import Publisher
 from streams.ops.lookup import canon_of
+from streams.ops.quarantine_plan import (
+    VERDICTS,
+    WORK,
+    Choice,
+    Plan,
+    Planned,
+    decided_rows,
+    plan_decisions,
+    plan_undo,
+    publish,
+    required_tool,
+    tools_for,
+    unfit,
+)
 from streams.ops.quarantine_scores import Score, scored
-from streams.records import Decision, DecisionKind, Detection
-from streams.records import Sequence as Place
 from streams.screen.policy import load_policy
 from streams.settings import Settings
 
 __all__ = [
+    "VERDICTS",
+    "WORK",
     "Case",
     "Choice",
     "DecidedFilter",
@@ -78,19 +89,17 @@ __all__ = [
     "plan_decisions",
     "plan_undo",
     "publish",
+    "required_tool",
     "show",
     "statistics",
+    "tools_for",
+    "unfit",
 ]
 
 MOST_PAGES = 5
 """Pages that are shown of a document, those with the worst scores."""
 
 PREVIEW_CHARACTERS = 2000
-
-VERDICTS = (DecisionKind.ACCEPT, DecisionKind.SKIP)
-WORK = (DecisionKind.RE_EXTRACT, DecisionKind.RECOGNIZE)
-
-_CONFLICT = "version_conflict"
 
 
 # --- what is held -----------------------------------------------------------------------------------------------------
@@ -240,198 +249,3 @@ def _text(settings: Settings, catalog: Catalog, row: DocumentRow) -> tuple[str |
         return f"The stored text can't be used: {error}", False
     text = to_text(body)
     return text[:PREVIEW_CHARACTERS], len(text) <= PREVIEW_CHARACTERS
-
-
-# --- deciding ---------------------------------------------------------------------------------------------------------
-
-
-class Choice(msgspec.Struct, frozen=True, kw_only=True):
-    """What is decided, by whom and why."""
-
-    kind: DecisionKind
-    actor: str
-    reason: str
-    tool: str | None = None  # of a re-extraction; None: the format's own extractor
-
-
-def decided_rows(catalog: Catalog, wanted: DecidedFilter) -> list[DecisionRow]:
-    """Decisions about the current versions of living documents; of each document the newest last."""
-    with catalog.reading() as connection:
-        return decided(connection, wanted)
-
-
-class Planned(msgspec.Struct, frozen=True, kw_only=True):
-    """One decision that would be published."""
-
-    decision: Decision
-    partition: int
-    path: str
-    problems: list[str]  # for which the document is held
-
-
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """What would be decided, and of which documents nothing would, with the reason."""
-
-    batch: str
-    decisions: list[Planned] = []
-    already: list[str] = []  # paths of documents about which this is decided already
-    refused: dict[str, str] = {}  # path, and why it does not fit
-
-
-def tools_for(settings: Settings, media_type: str) -> list[str]:
-    """Names of the extractors that can read this format, its own first."""
-    own = plan(Detection(media_type=media_type, detected_by=""))
-    meant = {media_type, media_type.partition("/")[0] + "/*"}
-    forks = [fork for fork in load_policy(settings).forks if not fork.formats or meant.intersection(fork.formats)]
-    asked = {tool for fork in forks for tool in fork.tools}
-    found = [
-        spec.name
-        for spec in EXTRACTORS
-        if spec != own
-        and (
-            spec.name in asked
-            or (own is not None and not spec.media_types and spec.name.startswith(f"{own.name}_"))
-            or (_is_textual(media_type) and any(map(_is_textual, spec.media_types)))
-        )
-    ]
-    return [own.name, *found] if own is not None else found
-
-
-def _is_textual(media_type: str) -> bool:
-    """Whether the bytes are a text: it may have been taken for another kind of text than it is."""
-    return media_type.startswith("text/") or media_type.endswith(("json", "xml"))
-
-
-def required_tool(choice: Choice) -> ExtractorSpec | None:
-    """The extractor that a choice names. Raises UsageError when there is none of this name."""
-    if choice.kind is not DecisionKind.RE_EXTRACT or choice.tool is None:
-        return None
-    spec = named(choice.tool)
-    if spec is None:
-        raise UsageError(
-            f"No extractor is called {choice.tool!r}.",
-            remedy=f"Take one of {', '.join(sorted(each.name for each in EXTRACTORS))}.",
-        )
-    return spec
-
-
-def plan_decisions(
-    settings: Settings, catalog: Catalog, choice: Choice, rows: Sequence[Held], now: datetime | None = None
-) -> Plan:
-    """What deciding this of held documents would publish.
-
-    Raises:
-        UsageError: no extractor is called so, or recognition is switched off.
-    """
-    required_tool(choice)
-    if choice.kind is DecisionKind.RECOGNIZE and not settings.recognition.enabled:
-        raise UsageError("Recognition is switched off.", remedy="Set recognition.enabled, and restart the workers.")
-    ids = [row.source_id for row in rows]
-    with catalog.reading() as connection:
-        made = decisions_of(connection, ids) if choice.kind in WORK else {}
-    documents = catalog.rows(ids)
-    decided_at = _moment(now)
-    planned: list[Planned] = []
-    already: list[str] = []
-    refused: dict[str, str] = {}
-    for row in rows:
-        why = unfit(settings, choice, row)
-        if why is not None:
-            refused[row.path] = why
-        elif any(_is_same(choice, old) for old in made.get(row.source_id, ())):
-            already.append(row.path)
-        elif (document := documents.get(row.source_id)) is not None:
-            decision = _decision(choice, row.source_id, row.epoch, row.offset, decided_at)
-            planned.append(
-                Planned(decision=decision, partition=document.partition, path=row.path, problems=row.problems)
-            )
-    return Plan(batch=_batch(choice, decided_at), decisions=planned, already=already, refused=refused)
-
-
-def plan_undo(catalog: Catalog, choice: Choice, wanted: DecidedFilter, now: datetime | None = None) -> Plan:
-    """What taking back would publish: accepting and skipping that still stand. What was asked to be done is done.
-
-    Args:
-        choice: of the kind UNDO.
-    """
-    with catalog.reading() as connection:
-        meant = {(row.source_id, row.number) for row in decided(connection, wanted)}
-        made = decisions_of(connection, sorted({source_id for source_id, _ in meant}))
-    decided_at = _moment(now)
-    planned: list[Planned] = []
-    already: list[str] = []
-    rows = catalog.rows(list(made))
-    for source_id, of_document in made.items():
-        row = rows[source_id]
-        verdicts = [each for each in of_document if each.kind in (*VERDICTS, DecisionKind.UNDO)]
-        if not any((each.source_id, each.number) in meant and each.kind in VERDICTS for each in of_document):
-            continue
-        last = verdicts[-1]
-        if last.kind == DecisionKind.UNDO or (source_id, last.number) not in meant:
-            already.append(row.path)
-            continue
-        decision = _decision(choice, source_id, last.epoch, last.offset, decided_at)
-        planned.append(Planned(decision=decision, partition=row.partition, path=row.path, problems=row.problems))
-    return Plan(batch=_batch(choice, decided_at), decisions=planned, already=already)
-
-
-def unfit(settings: Settings, choice: Choice, row: Held) -> str | None:
-    """Why this can't be decided of a held document; None when it can."""
-    if choice.kind in VERDICTS:
-        if choice.kind is DecisionKind.ACCEPT and row.payload_key is None and _CONFLICT not in row.problems:
-            return "there is no text to accept"
-        return None
-    if row.content_hash is None:
-        return "its source never delivered the bytes"
-    if row.media_type is None:
-        return "nobody has found out what its bytes are"
-    if choice.kind is DecisionKind.RECOGNIZE:
-        if not can_be_recognised(row.media_type):
-            return f"{row.media_type} has no pages that could be recognised"
-        return None if row.payload_key is not None else "no extractor could open it"
-    readers = tools_for(settings, row.media_type)
-    if not readers:
-        return f"no extractor reads {row.media_type}"
-    if choice.tool is not None and choice.tool not in readers:
-        return f"{choice.tool} does not read {row.media_type}; {', '.join(readers)} may"
-    return None
-
-
-async def publish(settings: Settings, broker: str, decisions: Iterable[Planned]) -> int:
-    """Publishes decisions, each confirmed: how many. Those that were published before may be published again.
-
-    Raises:
-        BrokerUnavailable: not all are confirmed; the plan can be made and published anew.
-    """
-    number = 0
-    async with Publisher(settings, broker, name="quarantine") as publisher:
-        for planned in decisions:
-            await publisher.decide(planned.decision, planned.partition)
-            number += 1
-    return number
-
-
-def _is_same(choice: Choice, made: DecisionRow) -> bool:
-    return (choice.kind.value, choice.tool, choice.reason) == (made.kind, made.tool, made.reason)
-
-
-def _decision(choice: Choice, source_id: str, epoch: int, offset: int, at: datetime) -> Decision:
-    return Decision(
-        source_id=source_id,
-        sequence=Place(epoch=epoch, offset=offset),
-        kind=choice.kind,
-        tool=choice.tool,
-        actor=choice.actor,
-        reason=choice.reason,
-        decided_at=at,
-    )
-
-
-def _batch(choice: Choice, at: datetime) -> str:
-    return batch_of(_decision(choice, "", 0, 0, at))
-
-
-def _moment(now: datetime | None) -> datetime:
-    """Whole milliseconds, which every database keeps, so that a batch has one name everywhere."""
-    now = now or datetime.now(UTC)
-    return now.replace(microsecond=now.microsecond // 1000 * 1000)

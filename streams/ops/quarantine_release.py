@@ -1,7 +1,7 @@
 """Releasing a backlog from quarantine: so many documents a minute, and live work first.
 
 A release is nothing but decisions that are published one after the other, so it needs no state: what is decided is not
-decided again, and the same command goes on where it was stopped.
+decided again, and the same command goes on where it was stopped. Two releases of the same documents at once share them.
 """
 
 from __future__ import annotations
@@ -13,13 +13,15 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
+from streams.consumers.catalog import Catalog
 from streams.log.client import end_offsets
 from streams.log.freshness import Prober, Reads
 from streams.log.publisher import Publisher
 from streams.ops.lag import behind
 from streams.ops.quarantine import Planned
+from streams.ops.quarantine_under_way import DecisionLog
 from streams.ops.quarantine_wait import STAGES_OF
-from streams.records import Lane
+from streams.records import Decision, Lane
 from streams.settings import Settings
 from streams.topology import STAGES, group_id
 
@@ -63,7 +65,7 @@ async def release(
     most_waiting: int,
     progress: Callable[[Progress], None],
 ) -> int:
-    """Publishes the decisions at this rate, on lane backfill; returns how many.
+    """Publishes the decisions at this rate, on lane backfill; returns how many. What others ask for meanwhile is not.
 
     Args:
         most_waiting: while the stages that do the work have more records before them, nothing more is released: what
@@ -78,22 +80,38 @@ async def release(
     def tell(waiting: int, held_back: bool) -> None:
         progress(Progress(decided=decided, total=total, waiting=waiting, held_back=held_back))
 
-    async with Publisher(settings, broker, name="quarantine") as publisher, Prober(settings, broker) as prober:
+    async with (
+        Publisher(settings, broker, name="quarantine") as publisher,
+        Prober(settings, broker) as prober,
+        DecisionLog(settings, broker) as log,
+    ):
         looked_at = -math.inf
-        for planned in decisions:
-            await asyncio.sleep(meter.wait_s())
-            if time.monotonic() - looked_at >= LOOK_EVERY_S:
-                stages = STAGES_OF[planned.decision.kind]
-                while (waiting := await _waiting(settings, broker, prober, stages)) > most_waiting:
-                    tell(waiting, True)
-                    await asyncio.sleep(LOOK_EVERY_S)
-                looked_at = time.monotonic()
-                tell(waiting, False)
-            await publisher.decide(planned.decision, planned.partition, lane=Lane.BACKFILL)
-            meter.gone()
-            decided += 1
+        by_others: set[tuple[object, ...]] = set()
+        with Catalog(settings) as catalog:
+            for planned in decisions:
+                await asyncio.sleep(meter.wait_s())
+                if time.monotonic() - looked_at >= LOOK_EVERY_S:
+                    stages = STAGES_OF[planned.decision.kind]
+                    while (waiting := await _waiting(settings, broker, prober, stages)) > most_waiting:
+                        tell(waiting, True)
+                        await asyncio.sleep(LOOK_EVERY_S)
+                    made_at = planned.decision.decided_at
+                    told = [each.decision for each in await log.look(catalog)]
+                    by_others = {_asked(each) for each in told if each.decided_at != made_at}
+                    looked_at = time.monotonic()
+                    tell(waiting, False)
+                if _asked(planned.decision) in by_others:
+                    continue
+                await publisher.decide(planned.decision, planned.partition, lane=Lane.BACKFILL)
+                meter.gone()
+                decided += 1
     tell(0, False)
     return decided
+
+
+def _asked(decision: Decision) -> tuple[object, ...]:
+    """What is asked for, whoever does it and when."""
+    return decision.source_id, decision.sequence, decision.kind, decision.tool, decision.reason
 
 
 async def _waiting(settings: Settings, broker: str, prober: Prober, stages: Iterable[str]) -> int:

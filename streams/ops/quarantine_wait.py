@@ -17,7 +17,8 @@ from streams.log import broker as local_broker
 from streams.log.groups import members
 from streams.ops.barrier import Barrier
 from streams.ops.dead_letters import DeadLetter, watch_dead_letters
-from streams.ops.quarantine import VERDICTS, WORK, Planned
+from streams.ops.quarantine_plan import VERDICTS, WORK, Planned
+from streams.ops.quarantine_under_way import is_same
 from streams.records import Decision, DecisionKind
 from streams.records.codec import encode
 from streams.settings import Settings
@@ -139,7 +140,7 @@ def is_over(each: Ended) -> bool:
 
 def _ended(planned: Planned, row: DocumentRow | None, made: list[DecisionRow], refused: str | None) -> Ended:
     decision = planned.decision
-    ours = next((each for each in made if _is_ours(decision, each)), None)
+    ours = next((each for each in made if is_same(decision, each)), None)
     return Ended(
         source_id=decision.source_id,
         path=planned.path,
@@ -175,11 +176,6 @@ async def waiter(settings: Settings, note: Callable[[str], None]) -> AsyncIterat
         finally:
             letters.cancel()
             await asyncio.gather(letters, return_exceptions=True)
-
-
-def _is_ours(decision: Decision, made: DecisionRow) -> bool:
-    said = (decision.kind.value, decision.tool, decision.actor, decision.reason, decision.decided_at)
-    return said == (made.kind, made.tool, made.actor, made.reason, made.decided_at)
 
 
 assert set(STAGES_OF) == set(WORK)

@@ -5,17 +5,22 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
 
+from streams.consumers.catalog import Catalog
+from streams.consumers.catalog_quarantine import unanswered
 from streams.errors import CanonryError
 from streams.log import broker as local_broker
 from streams.ops import quarantine
 from streams.ops.dead_letters import watch_dead_letters
 from streams.ops.quarantine import Plan, Planned
 from streams.ops.quarantine_wait import STAGES_OF, Ended, Refusals, is_over, look
+from streams.records import Decision
 from streams.settings import Settings
+from streams.web.following import Following
 from streams.web.standing import Standing
 
 log = logging.getLogger(__name__)
@@ -40,6 +45,7 @@ class Made(msgspec.Struct, kw_only=True):
     open: dict[str, Planned]
     published: int = 0
     error: str | None = None
+    left_out: str = ""
     ended: list[Ended] = []  # the first ones
     refused: int = 0
     carried_out: bool = False
@@ -56,9 +62,13 @@ class Deciding:
         self._letters: asyncio.Task[None] | None = None
         self._one_listens = asyncio.Lock()
         self._publishing: set[asyncio.Task[None]] = set()
+        self._following = Following(settings)
 
-    async def decide(self, plan: Plan) -> str:
+    async def decide(self, plan: Plan, left_out: str = "") -> str:
         """Publishes: the batch by which it is followed.
+
+        Args:
+            left_out: what was not decided though it was meant, in words.
 
         Raises:
             BrokerUnavailable: not all are confirmed; deciding again does no harm.
@@ -69,7 +79,7 @@ class Deciding:
         waiting = {planned.decision.source_id: planned for planned in plan.decisions}
         now = time.monotonic()
         self._made = {name: made for name, made in self._made.items() if now - made.at < REMEMBERED_S}
-        made = Made(plan=plan, kind=first.kind.value, at=now, open=waiting)
+        made = Made(plan=plan, kind=first.kind.value, at=now, open=waiting, left_out=left_out)
         if len(plan.decisions) <= AT_ONCE:
             await self._publish(made, broker)
         else:
@@ -97,11 +107,41 @@ class Deciding:
             if self._letters is None or self._letters.done():
                 self._letters = await watch_dead_letters(self._settings, broker, self._refusals.hear)
 
-    async def under_way(self) -> set[str]:
-        """source_ids of which a decision was made here that nobody has answered yet, asked for by a page or not."""
+    async def under_way(self, *, now: bool = False) -> dict[str, list[Decision]]:
+        """The source_ids of which nobody has answered a decision yet, and those that the ledger may not have done.
+
+        Made here or elsewhere, asked for by a page or not. Work that is not answered within an hour keeps nobody from
+        deciding otherwise.
+
+        Args:
+            now: whether all that is published by now has to be known, which needs the log; else what is known in a
+                moment will do.
+
+        Raises:
+            BrokerUnavailable: with `now`.
+        """
+        waiting = await (self._following.now() if now else self._following.lately())
         for made in list(self._made.values()):
             await self._follow(made)
-        return {source_id for made in self._made.values() for source_id in made.open}
+        found = {source_id: list(decisions) for source_id, decisions in waiting.items()}
+        for made in self._made.values():
+            for source_id in made.open:
+                found.setdefault(source_id, [])
+        for source_id in await asyncio.to_thread(self._unanswered):
+            found.setdefault(source_id, [])
+        return found
+
+    def _unanswered(self) -> list[str]:
+        with Catalog(self._settings) as catalog, catalog.reading() as connection:
+            return unanswered(connection, datetime.now(UTC) - timedelta(seconds=REMEMBERED_S))
+
+    def is_publishing(self, batch: str) -> str:
+        """How far a batch is that is still being published, in words; empty: it is not."""
+        made = self._made.get(batch)
+        total = len(made.plan.decisions) if made is not None else 0
+        return (
+            f"{made.published} of {total} are published" if made and not made.error and made.published < total else ""
+        )
 
     async def state(self, batch: str) -> dict[str, Any] | None:
         """What became of a batch, for a page that asks again and again; None: it was not made here, or long ago."""
@@ -109,8 +149,8 @@ class Deciding:
         if made is None:
             return None
         await self._follow(made)
-        return {"over": not made.open, "text": self._text(made), "failed": bool(made.error or made.refused),
-                "note": await self._note(made)}  # fmt: skip
+        failed = bool(made.error or made.refused or made.left_out)
+        return {"over": not made.open, "text": self._text(made), "failed": failed, "note": await self._note(made)}
 
     async def _follow(self, made: Made) -> None:
         """Looks what became of the decisions of a batch that are still open."""
@@ -134,10 +174,11 @@ class Deciding:
         total = len(made.plan.decisions)
         if made.error:
             return made.error
-        if total > 1:
+        if total > 1 or made.left_out:
             done = total - len(made.open)
             refused = f", {made.refused} refused: {_first_refusal(made)}" if made.refused else ""
-            return f"{_DOING[made.kind]} {total} documents: {made.published} published, {done} answered{refused}."
+            said = f"{_DOING[made.kind]} {total} document{'s' if total > 1 else ''}"
+            return f"{said}: {made.published} published, {done} answered{refused}. {made.left_out}".strip()
         path = made.plan.decisions[0].path
         if made.open:
             doing = "the work is under way" if made.carried_out else "waiting for the ledger"
@@ -151,6 +192,7 @@ class Deciding:
     async def stop(self) -> None:
         """What was begun to be published is published."""
         await asyncio.gather(*self._publishing)
+        await self._following.stop()
         if self._letters is not None:
             self._letters.cancel()
             await asyncio.gather(self._letters, return_exceptions=True)

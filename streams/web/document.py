@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import UTC, datetime
 from typing import Any
 
@@ -9,7 +10,7 @@ import msgspec
 from aiohttp import web
 
 from streams.consumers.catalog import Catalog
-from streams.consumers.catalog_quarantine import held_around
+from streams.consumers.catalog_quarantine import batch_of, held_around
 from streams.errors import BlobNotFound, CanonryError, DocumentError, NotFound, SlotFailure, UsageError
 from streams.ledger.decisions import can_be_recognised
 from streams.ops import quarantine
@@ -47,6 +48,7 @@ async def _show(request: web.Request, *, error: str = "", status: int = 200) -> 
         error=error,
         here_with=here,
         waiting=document_id in passing,
+        pending=[(made, batch_of(made)) for made in passing.get(document_id, ())],
         now=datetime.now(UTC),
         done=await told(request),
         **found,
@@ -54,7 +56,7 @@ async def _show(request: web.Request, *, error: str = "", status: int = 200) -> 
 
 
 def _look(
-    site: Site, catalog: Catalog, source_id: str, wanted: Wanted, passing: set[str], asked: dict[str, Any]
+    site: Site, catalog: Catalog, source_id: str, wanted: Wanted, passing: Collection[str], asked: dict[str, Any]
 ) -> dict[str, Any]:
     case = quarantine.show(site.settings, catalog, source_id, preview=False)
     story = catalog.document(source_id)
@@ -146,11 +148,8 @@ async def decide(request: web.Request) -> web.Response:
 
 async def _decide(site: Site, wanted: Wanted, source_id: str, choice: Choice, seen: str) -> tuple[str, str | None]:
     """The batch, and the next held document. Raises UsageError: it can't be decided."""
-    passing = await site.deciding.under_way()
-    if source_id in passing:
-        raise UsageError("A decision about it is under way already.", remedy="Wait for its answer, or go on with n.")
 
-    def planned(catalog: Catalog) -> tuple[quarantine.Plan, str | None]:
+    def planned(catalog: Catalog) -> tuple[quarantine.Plan, tuple[datetime, str]]:
         row = next(iter(quarantine.listed(catalog, quarantine.HeldFilter(ids=[source_id]), 1)), None)
         if row is None:
             raise UsageError("It is not held any more: somebody has decided it, or it was replaced or deleted.")
@@ -166,14 +165,23 @@ async def _decide(site: Site, wanted: Wanted, source_id: str, choice: Choice, se
                 "That was asked for already, for the same reason, and is under way or done.",
                 remedy="To have it done again, give another reason.",
             )
-        with catalog.reading() as connection:
-            around = held_around(connection, wanted.held(), (row.held_since, source_id), {*passing, source_id})
-        return plan, around.after
+        if not plan.decisions:
+            raise UsageError("The catalog does not know it any more.")
+        return plan, (row.held_since, source_id)
 
-    plan, following = await site.ask(planned)
-    if not plan.decisions:
-        raise UsageError("The catalog does not know it any more.")
-    return await site.deciding.decide(plan), following
+    def following(catalog: Catalog, place: tuple[datetime, str]) -> str | None:
+        with catalog.reading() as connection:
+            return held_around(connection, wanted.held(), place, {*passing, source_id}).after
+
+    plan, place = await site.ask(planned)
+    passing = await site.deciding.under_way(now=True)
+    if source_id in passing:
+        who = next((f" by {made.actor}" for made in passing[source_id]), "")
+        raise UsageError(
+            f"A decision about it{who} is under way already.", remedy="Wait for its answer, or go on with n."
+        )
+    batch = await site.deciding.decide(plan)
+    return batch, await site.ask(lambda catalog: following(catalog, place))
 
 
 async def image(request: web.Request) -> web.Response:

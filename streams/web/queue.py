@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -9,14 +10,14 @@ import msgspec
 from aiohttp import web
 
 from streams.consumers.catalog import Catalog
-from streams.consumers.catalog_quarantine import held_values
-from streams.errors import NotFound, UsageError
+from streams.consumers.catalog_quarantine import DecisionRow, HeldFilter, batch_of, held_values
+from streams.errors import BrokerUnavailable, NotFound, UsageError
 from streams.ops import quarantine
-from streams.ops.quarantine import VERDICTS, Choice, DecidedFilter
-from streams.records import DecisionKind
+from streams.ops.quarantine import VERDICTS, WORK, Choice, DecidedFilter
+from streams.records import Decision, DecisionKind
 from streams.web.filters import AGES, NOBODY, Wanted
 from streams.web.guard import VISITOR
-from streams.web.site import SITE
+from streams.web.site import SITE, Site
 
 ON_A_PAGE = 50
 EXAMPLES = 12
@@ -64,18 +65,19 @@ async def queue(request: web.Request) -> web.Response:
     """One by one, those held longest first."""
     site, wanted = request.app[SITE], Wanted.of(request.query)
     after = _place(request.query.get("after", ""))
+    passing = await site.deciding.under_way()
 
     def look(catalog: Catalog) -> dict[str, Any]:
         meant = wanted.held()
         rows = quarantine.listed(catalog, meant, ON_A_PAGE + 1, after)
         with catalog.reading() as connection:
             choices = held_values(connection)
-        return {"total": quarantine.count(catalog, meant), "rows": rows[:ON_A_PAGE],
+        return {"total": quarantine.count(catalog, meant), "locked": _locked(catalog, meant, passing),
+                "rows": rows[:ON_A_PAGE],
                 "more": _after(rows[ON_A_PAGE - 1]) if len(rows) > ON_A_PAGE else "",
                 "choices": choices}  # fmt: skip
 
     found = await site.ask(look)
-    passing = await site.deciding.under_way()
     return site.page(request, "queue.html", wanted=wanted, ages=list(AGES), nobody=NOBODY, now=datetime.now(UTC),
                      under_way=passing, done=await told(request), after=after, **found)  # fmt: skip
 
@@ -94,14 +96,17 @@ async def plan(request: web.Request) -> web.Response:
     before = _moment(request.query.get("before")) or datetime.now(UTC)
     choice = chosen(request, request.query) if "kind" in request.query else None
 
+    passing = await site.deciding.under_way()
+
     def look(catalog: Catalog) -> dict[str, Any]:
         meant = wanted.held(before=before)
         total = quarantine.count(catalog, meant)
         if choice is None:
-            return {"total": total, "plan": None, "rows": quarantine.listed(catalog, meant, EXAMPLES)}
-        rows = list(quarantine.held(catalog, meant))
-        found = quarantine.plan_decisions(site.settings, catalog, choice, rows)
-        return {"total": total, "plan": found, "rows": rows[:EXAMPLES]}
+            rows = quarantine.listed(catalog, meant, EXAMPLES + len(passing))
+            rows = [row for row in rows if row.source_id not in passing]
+            return {"total": total, "locked": _locked(catalog, meant, passing), "plan": None, "rows": rows[:EXAMPLES]}
+        found, rows = _planned(site, catalog, choice, meant, passing)
+        return {"total": total, "locked": total - len(rows), "plan": found, "rows": rows[:EXAMPLES]}
 
     found = await site.ask(look)
     media_type = wanted.format or getattr(wanted.group_meant(), "media_type", None)
@@ -120,53 +125,104 @@ async def decide_all(request: web.Request) -> web.Response:
     if before is None:
         raise UsageError("It is not said what was looked at.", remedy="Go back, and look again.")
     choice, meant = chosen(request, form), wanted.held(before=before)
-    made = await site.ask(
-        lambda catalog: quarantine.plan_decisions(site.settings, catalog, choice, list(quarantine.held(catalog, meant)))
-    )
+    passing = await site.deciding.under_way(now=True)
+    made, _ = await site.ask(lambda catalog: _planned(site, catalog, choice, meant, passing))
+    seen = _number(str(form.get("seen")))
+    missing = max(0, seen - len(made.decisions))
     if not made.decisions:
-        raise UsageError("Nothing that is held fits any more, or all of it is decided so already.")
-    batch = await site.deciding.decide(made)
+        raise UsageError(
+            f"Nothing was decided: all {seen} documents that you saw have been decided meanwhile, or are gone."
+            if seen else "Nothing was decided: nothing that is held fits, or all of it is decided already.",
+            remedy="The page Decided tells by whom.",
+        )  # fmt: skip
+    left_out = f"{missing} of the {seen} that you saw were decided already, or are gone." if missing else ""
+    batch = await site.deciding.decide(made, left_out)
     raise web.HTTPSeeOther(msgspec.structs.replace(wanted, group="").address("/groups", done=batch))
 
 
 async def decided(request: web.Request) -> web.Response:
     """What was decided in the last two days, by batch, the newest first."""
+    return await _decided(request)
+
+
+async def _decided(request: web.Request, *, error: str = "", status: int = 200) -> web.Response:
     site = request.app[SITE]
+    passing = await site.deciding.under_way()
 
     def look(catalog: Catalog) -> list[dict[str, Any]]:
         rows = quarantine.decided_rows(catalog, DecidedFilter(since=datetime.now(UTC) - LATELY))
-        stands = {}  # of each document, the batch of the verdict that counts
-        batches: dict[str, dict[str, Any]] = {}
-        for row in rows:
-            batch = batches.setdefault(row.batch, {"row": row, "ids": [], "open": 0})
-            batch["ids"].append(row.source_id)
-            batch["open"] += row.kind not in ("accept", "skip", "undo") and row.answered_at is None
-            if row.kind in ("accept", "skip", "undo"):
-                stands[row.source_id] = row.batch
-        found = sorted(batches.values(), key=lambda each: each["row"].decided_at, reverse=True)[:MOST_LATELY]
-        paths = catalog.rows([source_id for each in found for source_id in each["ids"][:3]])
-        for each in found:
-            each["paths"] = [(id_, paths[id_].path) for id_ in each["ids"][:3] if id_ in paths]
-            each["undoable"] = each["row"].kind in [kind.value for kind in VERDICTS] and any(
-                stands.get(source_id) == each["row"].batch for source_id in each["ids"]
-            )
-        return found
+        return _batches(catalog, [*rows, *(_waits(made) for decisions in passing.values() for made in decisions)])
 
-    return site.page(request, "decided.html", batches=await site.ask(look), done=await told(request))
+    return site.page(request, "decided.html", status=status, error=error, batches=await site.ask(look),
+                     done=await told(request))  # fmt: skip
+
+
+def _batches(catalog: Catalog, rows: list[DecisionRow]) -> list[dict[str, Any]]:
+    """Decisions by batch, those made last first: how many there are, which of them wait, whether undoing does anything.
+
+    Args:
+        rows: of each document the newest last.
+    """
+    stands = {}  # of each document, the batch of the verdict that counts
+    batches: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        batch = batches.setdefault(row.batch, {"row": row, "ids": [], "open": 0, "waiting": 0})
+        batch["ids"].append(row.source_id)
+        if row.carried_out_at is None:
+            batch["waiting"] += 1
+        elif row.kind in WORK and row.answered_at is None:
+            batch["open"] += 1
+        if row.kind not in WORK:
+            stands[row.source_id] = row.batch
+    found = sorted(batches.values(), key=lambda each: each["row"].decided_at, reverse=True)[:MOST_LATELY]
+    paths = catalog.rows([source_id for each in found for source_id in each["ids"][:3]])
+    for each in found:
+        each["paths"] = [(id_, paths[id_].path) for id_ in each["ids"][:3] if id_ in paths]
+        each["undoable"] = each["row"].kind in VERDICTS and any(
+            stands.get(source_id) == each["row"].batch for source_id in each["ids"]
+        )
+    return found
+
+
+def _waits(made: Decision) -> DecisionRow:
+    """A decision that nobody has carried out, as the catalog would have it."""
+    return DecisionRow(
+        source_id=made.source_id,
+        epoch=made.sequence.epoch,
+        offset=made.sequence.offset,
+        number=-1,
+        kind=made.kind.value,
+        tool=made.tool,
+        actor=made.actor,
+        reason=made.reason,
+        decided_at=made.decided_at,
+        carried_out_at=None,
+        answered_at=None,
+        batch=batch_of(made),
+    )
 
 
 async def undo(request: web.Request) -> web.Response:
-    """Takes a batch back."""
+    """Takes a batch back, whether it was carried out already or waits for that."""
     site, form = request.app[SITE], await request.post()
     batch = str(form.get("batch", ""))
+    if not batch:
+        raise UsageError("It is not said what to take back.", remedy="Go back, and choose it on the page Decided.")
     reason = str(form.get("reason", "")).strip()[:500] or "decided too soon"
     choice = Choice(kind=DecisionKind.UNDO, actor=request[VISITOR].name, reason=reason)
-    found = await site.ask(lambda catalog: quarantine.plan_undo(catalog, choice, DecidedFilter(batch=batch)))
-    if not found.decisions:
-        if (await site.deciding.state(batch) or {"over": True})["over"]:
-            raise UsageError("There is nothing to take back: only accepting and skipping that still stand can be.")
-        raise UsageError("The ledger has not carried it out yet.", remedy="Try again in a moment, on the page Decided.")
-    made = await site.deciding.decide(found)
+    if how_far := site.deciding.is_publishing(batch):
+        return await _decided(request, error=f"{how_far}: take it back when all are.", status=409)
+    try:
+        passing = await site.deciding.under_way(now=True)
+        found = await site.ask(
+            lambda catalog: quarantine.plan_undo(catalog, choice, DecidedFilter(batch=batch), under_way=passing)
+        )
+        if not found.decisions:
+            error = "There is nothing to take back: only accepting and skipping that still stand can be."
+            return await _decided(request, error=error, status=409)
+        made = await site.deciding.decide(found)
+    except BrokerUnavailable as error:
+        return await _decided(request, error=f"Nothing was taken back: {error}", status=503)
     if len(found.decisions) == 1 and form.get("back") == "document":
         address = Wanted.of(request.query).address("/document", id=found.decisions[0].decision.source_id, done=made)
         raise web.HTTPSeeOther(address)
@@ -186,6 +242,25 @@ async def told(request: web.Request) -> dict[str, Any] | None:
     batch = request.query.get("done", "")
     found = await request.app[SITE].deciding.state(batch) if batch else None
     return None if found is None else {**found, "batch": batch, "undo": request.query.get("undo") == "1"}
+
+
+def _planned(
+    site: Site, catalog: Catalog, choice: Choice, meant: HeldFilter, passing: Collection[str]
+) -> tuple[quarantine.Plan, list[quarantine.Held]]:
+    """What would be decided of all that fit, and of which documents; what is under way already is not decided."""
+    rows = list(quarantine.held(catalog, meant))
+    free = [row for row in rows if row.source_id not in passing]
+    found = quarantine.plan_decisions(site.settings, catalog, choice, free)
+    return found, free
+
+
+def _locked(catalog: Catalog, meant: HeldFilter, passing: Collection[str]) -> int:
+    """How many of those that fit have a decision under way."""
+    return quarantine.count(catalog, msgspec.structs.replace(meant, ids=sorted(passing))) if passing else 0
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 9 else 0
 
 
 def _place(text: str) -> tuple[datetime, str] | None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import signal
 from collections.abc import Callable
 
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from streams.blobs import open_store
 from streams.errors import SettingsError
@@ -109,6 +111,17 @@ async def static(request: web.Request) -> web.Response:
     )
 
 
+def runner_of(app: web.Application) -> web.AppRunner:
+    """What runs the pages: requests that are none are answered with 400, and are no error of ours to be logged."""
+    logger = logging.getLogger(__name__)
+    logger.addFilter(_is_ours)
+    return web.AppRunner(app, access_log=None, shutdown_timeout=2, logger=logger)
+
+
+def _is_ours(record: logging.LogRecord) -> bool:
+    return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError))
+
+
 async def serve(settings: Settings, actor: str, started: Callable[[str], None]) -> None:
     """Serves until SIGINT or SIGTERM.
 
@@ -118,7 +131,7 @@ async def serve(settings: Settings, actor: str, started: Callable[[str], None]) 
     Raises:
         SettingsError: the address can't be listened on, or only with a token.
     """
-    runner = web.AppRunner(application(settings, actor), access_log=None, shutdown_timeout=2)
+    runner = runner_of(application(settings, actor))
     await runner.setup()
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()

@@ -55,6 +55,8 @@ def test_groups_have_names_that_other_commands_take(queue: Applied, canonry: Can
     again = json.loads(canonry("quarantine", "list", "--group", largest["id"], "--json", "--limit", "99").out)
     assert again["total"] == 12
     assert largest["examples"] == [row["path"] for row in again["held"][:3]]
+    narrow = canonry("quarantine", "list", "--groups", COLUMNS="40").out
+    assert all(group["id"] in narrow for group in found["groups"])
     wrong = canonry("quarantine", "list", "--group", "mojibake")
     assert wrong.status == 2
     assert "CODE:TOOL:VERSION:FORMAT" in wrong.err

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from streams.blobs import open_store
-from streams.consumers.catalog_quarantine import Group, HeldFilter
+from streams.consumers.catalog_quarantine import Group, HeldFilter, batch_of
 from streams.errors import NotFound, UsageError
 from streams.ops import quarantine
 from streams.ops.quarantine import Choice, DecidedFilter
@@ -20,6 +20,7 @@ from streams.records import (
     CanonSummary,
     CanonVersion,
     Decided,
+    Decision,
     DecisionKind,
     Detection,
     Judgement,
@@ -225,6 +226,9 @@ async def test_a_case_has_all_that_a_person_needs(apply: Applied, settings: Sett
         quarantine.show(settings, apply.catalog, "s:nobody")
     hold(apply, "b.pdf", "parser_error", text=False)
     assert quarantine.show(settings, apply.catalog, "s:b.pdf").text is None
+    skipped = version(0, Outcome.SKIPPED, canons=[CanonVersion(payload=stored, attempt=attempt(), created_at=NOW)])
+    apply(("versions", "s:a.pdf", state("a.pdf", skipped)), ("quarantine", "s:a.pdf", None))
+    assert quarantine.show(settings, apply.catalog, "s:a.pdf").text == case.text
 
 
 def plan(settings: Settings, applied: Applied, wanted: HeldFilter, made: Choice) -> quarantine.Plan:
@@ -346,3 +350,55 @@ async def test_statistics_say_how_much_is_held_and_how_that_moves(apply: Applied
     assert [(share.name, share.held, share.living) for share in by_code] == [("mojibake", 3, 4)]
     by_source = quarantine.statistics(apply.catalog, "source", 1, NOW).shares
     assert [(share.name, share.held, share.living) for share in by_source] == [("s", 3, 4)]
+
+
+async def test_what_is_under_way_counts_as_decided(apply: Applied, settings: Settings) -> None:
+    """The ledger has not carried it out, or the catalog does not show it: nothing of it is in a table."""
+    for name in ("a.pdf", "b.pdf"):
+        hold(apply, name, "mojibake")
+
+    def waits(kind: DecisionKind, reason: str = "looked at it", version: int = 0, **fields: Any) -> Decision:
+        return Decision(source_id="s:a.pdf", sequence=at(version), kind=kind, actor="ada", reason=reason,
+                        decided_at=NOW, **fields)  # fmt: skip
+
+    def planned(made: Choice, *waiting: Decision) -> tuple[str, str, str]:
+        rows = list(quarantine.held(apply.catalog, HeldFilter()))
+        found = quarantine.plan_decisions(
+            settings, apply.catalog, made, rows, under_way={"s:a.pdf": waiting, "s:gone": waiting}
+        )
+        paths = [[each.path for each in found.decisions], found.already, list(found.refused)]
+        one, two, three = ("".join(path[len("folder/")] for path in each) for each in paths)
+        return one, two, three
+
+    accept, skip, undo = DecisionKind.ACCEPT, DecisionKind.SKIP, DecisionKind.UNDO
+    assert planned(choice(accept), waits(accept, "another reason")) == ("b", "a", "")
+    assert planned(choice(accept), waits(skip)) == ("b", "", "a")
+    assert planned(choice(accept), waits(accept), waits(undo)) == ("ab", "", "")
+    assert planned(choice(accept), waits(accept, version=7)) == ("ab", "", "")
+    work = choice(DecisionKind.RE_EXTRACT, tool="pdf")
+    assert planned(work, waits(DecisionKind.RE_EXTRACT, tool="pdf")) == ("b", "a", "")
+    assert planned(work, waits(DecisionKind.RE_EXTRACT, "once more", tool="pdf")) == ("ab", "", "")
+    assert planned(work, waits(skip)) == ("b", "", "a")
+    assert planned(choice(accept), waits(DecisionKind.RE_EXTRACT, tool="pdf")) == ("ab", "", "")
+
+
+async def test_what_is_under_way_can_be_taken_back_once(apply: Applied) -> None:
+    hold(apply, "a.pdf", "mojibake")
+    made = Decision(source_id="s:a.pdf", sequence=at(0), kind=DecisionKind.SKIP, actor="ada", reason="x",
+                    decided_at=NOW)  # fmt: skip
+    undone = msgspec.structs.replace(made, kind=DecisionKind.UNDO)
+    back = choice(DecisionKind.UNDO)
+
+    def taken(wanted: DecidedFilter, *waiting: Decision) -> tuple[int, int]:
+        found = quarantine.plan_undo(apply.catalog, back, wanted, under_way={"s:a.pdf": waiting})
+        return len(found.decisions), len(found.already)
+
+    batch = batch_of(made)
+    for wanted in (DecidedFilter(batch=batch), DecidedFilter(actor="ada", source="s", since=NOW),
+                   DecidedFilter(ids=["s:a.pdf"], group=Group.parse("mojibake:pdf:1:application/pdf"))):  # fmt: skip
+        assert taken(wanted, made) == (1, 0), wanted
+        assert taken(wanted, made, undone) == (0, 1), wanted
+    for wanted in (DecidedFilter(batch="x"), DecidedFilter(actor="eva"), DecidedFilter(source="t"),
+                   DecidedFilter(ids=[]), DecidedFilter(group=Group.parse("mojibake:pdf:2:application/pdf")),
+                   DecidedFilter(since=NOW + timedelta(seconds=1))):  # fmt: skip
+        assert taken(wanted, made) == (0, 0), wanted

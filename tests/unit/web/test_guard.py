@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from typing import Any
 
 import pytest
+from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
 from streams.errors import SettingsError
 from streams.settings import Settings, WebSettings
 from streams.web.guard import Guard
-from streams.web.server import application
+from streams.web.server import application, runner_of
 from tests.unit.web.conftest import Pages
 
 TOKEN = "a token of twenty characters"
@@ -45,8 +47,9 @@ def test_loopback_needs_none(host: str) -> None:
 
 
 def test_a_short_token_is_none() -> None:
-    with pytest.raises(ValueError, match="token"):
-        WebSettings(token="short")
+    for short in ("short", " " * 20, "   a few blanks   ", "aaaaaaaaaaaaaaaaaaaaaaaa"):
+        with pytest.raises(ValueError, match="16 characters or more"):
+            WebSettings(token=short)
     assert TOKEN not in repr(WebSettings(token=TOKEN))
 
 
@@ -137,3 +140,22 @@ async def test_programs_bring_the_token_themselves(pages: Pages) -> None:
 async def test_a_login_leads_nowhere_else(pages: Pages, address: str) -> None:
     async with TestClient(TestServer(application(with_token(pages.settings), "eva"))) as client:
         assert (await log_in(client, next=address)).headers["Location"] == "/"
+
+
+async def test_what_is_no_request_is_answered_and_not_logged(pages: Pages, caplog: pytest.LogCaptureFixture) -> None:
+    runner = runner_of(pages.app)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    host, port = runner.addresses[0][:2]
+    long = b"x" * 9000
+    for said in (
+        b"GET /?code=" + long + b" HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"GET / HTTP/1.1\r\nX: " + long + b"\r\n\r\n",
+    ):
+        reader, writer = await asyncio.open_connection(host, port)
+        writer.write(said)
+        assert (await reader.readline()).split()[1] == b"400"
+        writer.close()
+    await runner.cleanup()
+    assert caplog.records == []
