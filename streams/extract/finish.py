@@ -7,20 +7,17 @@ import re
 import unicodedata
 from collections import Counter
 from datetime import UTC, datetime
+from operator import attrgetter
 
 import msgspec
 
 from streams.extract.outcome import Draft
 from streams.extract.registry import ExtractorSpec, fingerprint
 from streams.extract.render import table_rows, to_text
-from streams.records import FURNITURE, Block, BlockKind, CanonBody, Cell, Detection, Dropped, Page, Table
+from streams.records import FURNITURE, Block, BlockKind, CanonBody, Detection, Dropped, Page, Table
 
 LANGUAGE_SAMPLE = 20_000
 """Characters of the body that the document's language is told from."""
-BLOCK_LANGUAGE_LETTERS = 80
-BLOCK_LANGUAGE_SURE = 0.9
-BLOCK_LANGUAGE_BLOCKS = 2000
-"""Blocks of a document whose own language is asked for, and how long and sure they must be."""
 
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ufeff\ufffe\uffff\ufdd0-\ufdef]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -31,6 +28,7 @@ _DATE = re.compile(
     r"(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,]\d{1,9})?)?\s*(Z|[+-]\d{2}:?\d{2})?)?",
     re.IGNORECASE,
 )
+_cell_place = attrgetter("row", "col")
 
 
 class _Cleaner:
@@ -120,7 +118,10 @@ def body_text(body: CanonBody) -> str:
 
 
 def _table(table: Table, cleaner: _Cleaner) -> Table:
-    cells = [msgspec.structs.replace(cell, text=cleaner.text(cell.text)) for cell in table.cells]
+    cells = []
+    for cell in table.cells:
+        text = cleaner.text(cell.text)
+        cells.append(cell if text == cell.text else msgspec.structs.replace(cell, text=text))
     cells.sort(key=_cell_place)
     return msgspec.structs.replace(
         table,
@@ -128,10 +129,6 @@ def _table(table: Table, cleaner: _Cleaner) -> Table:
         caption=cleaner.text(table.caption) if table.caption else None,
         number=cleaner.text(table.number) if table.number else None,
     )
-
-
-def _cell_place(cell: Cell) -> tuple[int, int]:
-    return cell.row, cell.col
 
 
 def _table_text(table: Table) -> str:
@@ -249,23 +246,11 @@ def _with_languages(body: CanonBody, declared: str | None) -> CanonBody:
 
     Only the document's own declaration is a hint: a source's would make two canons of one content.
     """
+    from streams.extract.block_language import with_languages
     from streams.screen.language import detect_language
 
     text = body_text(body)
     sample = text if len(text) <= LANGUAGE_SAMPLE else text[: LANGUAGE_SAMPLE // 2] + text[-LANGUAGE_SAMPLE // 2 :]
     hint = declared.split("-")[0].lower() if declared and re.fullmatch(r"[A-Za-z]{2}(?:-.*)?", declared) else None
     language, _ = detect_language(sample, hint)
-    blocks = []
-    asked = 0
-    for block in body.blocks:
-        if len(block.text) >= BLOCK_LANGUAGE_LETTERS and asked < BLOCK_LANGUAGE_BLOCKS and _is_prose(block):
-            asked += 1
-            own, sure = detect_language(block.text[:2000], language)
-            if own is not None and own != language and sure >= BLOCK_LANGUAGE_SURE:
-                block = msgspec.structs.replace(block, language=own)
-        blocks.append(block)
-    return msgspec.structs.replace(body, language=language, blocks=blocks)
-
-
-def _is_prose(block: Block) -> bool:
-    return block.kind not in (BlockKind.CODE, BlockKind.TABLE, BlockKind.FORMULA) and block.language is None
+    return msgspec.structs.replace(body, language=language, blocks=with_languages(body.blocks, language))
