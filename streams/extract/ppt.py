@@ -17,9 +17,10 @@ from streams.extract.ole_properties import describe
 from streams.extract.outcome import Draft, Request
 from streams.extract.pdf_info import parse_title
 from streams.extract.ppt_objects import EMBEDDED, Charts
-from streams.extract.ppt_records import Objects, Record, records, string
+from streams.extract.ppt_records import Objects, Record, records, string, tagged
 from streams.extract.ppt_shapes import MASTER_UNITS, Shape, shapes_of
 from streams.extract.ppt_slide import Deck
+from streams.extract.ppt_styles import NUMBERINGS, Numbering, read_numberings
 from streams.extract.ppt_text import Body, read_bodies
 from streams.extract.windows_languages import iso_code
 from streams.records import FURNITURE, Block, BlockKind, BlockSource, Dropped, Page
@@ -38,6 +39,7 @@ _HEADERS, _HEADERS_ATOM, _STRING = 0x0FD9, 0x0FDA, 0x0FBA
 _LINKS, _LINK, _LINK_ATOM = 0x0409, 0x0FD7, 0x0FD3
 _TAGS, _COMMENT = 0x1388, 0x2EE0
 _EDIT = 0x0FF5
+_LIST, _OUTLINE, _OUTLINE_HEAD = 0x07D0, 0x0FAE, 0x0FAF
 _DROPPED = {"empty_tables": "empty_tables", "embedded": "embedded_files", "too_many": "slides_over_limit"}
 
 
@@ -189,7 +191,8 @@ class _Presentation:
             return [(one, []) for one in top if one.kind == _SLIDE]
         found: list[tuple[Record | None, list[Body]]] = []
         seen: set[int] = set()
-        for number, _, texts in listed:
+        numberings = self._outline_numberings()
+        for number, identifier, texts in listed:
             slide = self._objects.get(number)
             if slide is None or slide.kind != _SLIDE:
                 self._warnings.add("part_missing")
@@ -198,7 +201,24 @@ class _Presentation:
                 continue
             if slide is not None:
                 seen.add(slide.start)
-            found.append((slide, read_bodies(texts)))
+            bodies = read_bodies(texts)
+            for body in bodies:
+                own = numberings.get((identifier, body.kind))
+                body.numberings = own.pop(0) if own else []
+            found.append((slide, bodies))
+        return found
+
+    def _outline_numberings(self) -> dict[tuple[int, int], list[list[Numbering | None]]]:
+        """[MS-PPT] 2.9.64: automatic numbers of the texts that the document lists, by slide and type of text."""
+        found: dict[tuple[int, int], list[list[Numbering | None]]] = {}
+        key = 0, 0
+        lists = self._document.find(_LIST)
+        for outline in tagged(lists, _OUTLINE) if lists is not None else ():
+            for one in outline.inside():
+                if one.kind == _OUTLINE_HEAD and one.end - one.start >= 8:
+                    key = struct.unpack_from("<II", one.data, one.start)
+                elif one.kind == NUMBERINGS:
+                    found.setdefault(key, []).append(read_numberings(one.content()))
         return found
 
     def _size(self) -> tuple[float, float]:
@@ -293,6 +313,8 @@ class _Presentation:
             draft.metadata["hidden_characters"] = str(counts["hidden"])
         if counts["embedded"]:
             self._warnings.add("embedded_not_read")
+        if counts["approximated"]:
+            self._warnings.add("number_format_approximated")
         if counts["empty_charts"]:
             self._warnings.add("chart_values_not_read")
         if counts["pictures"]:

@@ -13,6 +13,7 @@ MAX_EDITS = 10_000
 MAX_OBJECTS = 1 << 20  # as many as a number of 20 bits tells apart
 MAX_DEPTH = 32
 USER_EDIT, PERSIST_DIRECTORY = 0x0FF5, 0x1772
+_TAGS, _TAG, _TAG_DATA = 0x1388, 0x138A, 0x138B
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +113,15 @@ class Objects:
         """The object of this number."""
         offset = self._offsets.get(number)
         return None if offset is None else at(self._data, offset)
+
+
+def tagged(holder: Record, kind: int) -> Iterator[Record]:
+    """Records of a kind that later versions keep in tags of a record ([MS-PPT] 2.11.20, ProgTags)."""
+    for tags in holder.all(_TAGS):
+        for tag in tags.all(_TAG):
+            data = tag.find(_TAG_DATA)
+            if data is not None:
+                yield from data.all(kind)
 
 
 def string(record: Record | None) -> str:

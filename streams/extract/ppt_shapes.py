@@ -9,7 +9,8 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from streams.extract.ppt_records import MAX_DEPTH, Record
+from streams.extract.ppt_records import MAX_DEPTH, Record, tagged
+from streams.extract.ppt_styles import NUMBERINGS, read_numberings
 from streams.extract.ppt_text import INTERACTIVE, INTERACTIVE_ATOM, Body, read_bodies
 from streams.extract.slide_order import Box, reading_order
 
@@ -132,6 +133,11 @@ def _shape(container: Record, frame: _Frame, outline: list[Body]) -> Shape:
                 _client_data(shape, one)
             case 0xF00D:
                 shape.bodies = list(_bodies(one, outline))
+    data = container.find(_CLIENT_DATA)
+    numberings = None if data is None else next(tagged(data, NUMBERINGS), None)
+    if numberings is not None:
+        for body in shape.bodies:
+            body.numberings = body.numberings or read_numberings(numberings.content())
     shape.description = said_of(container)
     shape.is_hidden = bool(_property(container, _OPTIONS, _HIDDEN) & 2)
     return shape

@@ -126,6 +126,7 @@ class Deck(BlockList):
         for body in shape.bodies:
             self.languages.update(body.languages)
             found += body.paragraphs(self._links, number)
+            self._counts["approximated"] += body.approximated
         target = self._links.get(shape.link) if shape.link is not None else None
         if target:
             for paragraph in found:

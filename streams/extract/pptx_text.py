@@ -15,10 +15,11 @@ from lxml import etree
 
 from streams.extract.docx_inline import tidy
 from streams.extract.docx_math import linear
-from streams.extract.docx_numbering import bullet, formatted
+from streams.extract.docx_numbering import bullet
 from streams.extract.docx_symbols import readable
 from streams.extract.ooxml import Package, attr, child, children, chosen
 from streams.extract.raised import Place, Scripts
+from streams.extract.slide_numbers import Numbers, numeral
 from streams.records import Link
 
 LEVELS = 9
@@ -26,16 +27,6 @@ _NUMBERING = re.compile(
     r"(arabic|alphaLc|alphaUc|romanLc|romanUc|circleNumDb|arabicDb|ea1\w*?|thaiNum|hindiNum)"
     r"(Period|ParenR|ParenBoth|Plain|Minus)?"
 )
-_FORMATS = {
-    "arabic": "decimal",
-    "arabicDb": "decimalFullWidth",
-    "alphaLc": "lowerLetter",
-    "alphaUc": "upperLetter",
-    "romanLc": "lowerRoman",
-    "romanUc": "upperRoman",
-    "circleNumDb": "decimalEnclosedCircle",
-}
-_FRAMES = {"Period": "{}.", "ParenR": "{})", "ParenBoth": "({})", "Minus": "- {} -"}
 _BASELINE = re.compile(r"\+?(-?)0*[1-9][0-9]{0,8}(?:\.[0-9]{1,9})?%?")
 _CONTROL = re.compile(r"_x([0-9A-F]{4})_")
 
@@ -78,7 +69,7 @@ class TextReader:
         if body is None:
             return []
         chain = [child(body, "a:lstStyle"), *styles]
-        numbers: dict[int, tuple[str, int]] = {}  # level -> numbering and its last number
+        numbers = Numbers()
         found = []
         for name, element in children(body):
             if name != "a:p":
@@ -164,32 +155,21 @@ class TextReader:
 
     # --- lists ---------------------------------------------------------------------------------------------------
 
-    def _marker(
-        self, sources: list[etree._Element | None], level: int, numbers: dict[int, tuple[str, int]]
-    ) -> str | None:
-        """The bullet or number as shown. Counting starts again after a paragraph of another kind or a higher level."""
-        for deeper in [one for one in numbers if one > level]:
-            del numbers[deeper]
+    def _marker(self, sources: list[etree._Element | None], level: int, numbers: Numbers) -> str | None:
+        """The bullet or number as shown."""
         name, decision = _decision(sources)
         if name == "a:buAutoNum" and decision is not None:
             kind = decision.get("type") or "arabicPeriod"
-            start = _whole(decision.get("startAt"), 1)
-            before = numbers.get(level)
-            count = before[1] + 1 if before is not None and before[0] == f"{kind} {start}" else start
-            numbers[level] = f"{kind} {start}", count
-            return self._numbered(kind, count)
-        numbers.pop(level, None)
+            match = _NUMBERING.match(kind)
+            digits, frame = (match[1], match[2] or "") if match else ("", "")
+            text, exact = numeral(numbers.next(level, kind, _whole(decision.get("startAt"), 1)), digits, frame)
+            if not exact:
+                self.package.warn("number_format_approximated")
+            return text
+        numbers.interrupt(level)
         if name == "a:buChar" and decision is not None:
             return bullet((decision.get("char") or "")[:8], _bullet_font(sources)) or None
         return "•" if name == "a:buBlip" else None
-
-    def _numbered(self, kind: str, count: int) -> str:
-        match = _NUMBERING.match(kind)
-        known = _FORMATS.get(match[1]) if match else None
-        text, exact = formatted(count, known or "decimal")
-        if known is None or not exact:
-            self.package.warn("number_format_approximated")
-        return _FRAMES.get((match[2] if match else None) or "", "{}").format(text)
 
 
 def _decision(sources: list[etree._Element | None]) -> tuple[str, etree._Element | None]:

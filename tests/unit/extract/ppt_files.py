@@ -30,13 +30,37 @@ def text(words: str, kind: int = OTHER, *more: bytes, narrow: bool = False) -> b
     return atom(0x0F9F, struct.pack("<I", kind)) + chars + b"".join(more)
 
 
-def style(*runs: tuple[int, int, int | None]) -> bytes:
-    """How many characters, their level, and whether they have a bullet (null: as the master says)."""
+def style(*runs: tuple[int, int, int | None], looks: Sequence[tuple[int, int, int]] = ()) -> bytes:
+    """How many characters, their level, and whether they have a bullet (null: as the master says).
+
+    `looks`: how many characters, by how much they are raised, and which numbering they refer to.
+    """
     out = b""
     for count, level, bullet in runs:
         out += struct.pack("<IHI", count, level, 0 if bullet is None else 1)
         out += b"" if bullet is None else struct.pack("<H", bullet)
+    for count, position, numbering in looks:
+        out += struct.pack("<IIHHh", count, 1 << 10 | 1 << 17 | 1 << 19, numbering << 10, 24, position)
     return atom(0x0FA1, out)
+
+
+def numberings(*entries: tuple[int, int] | None) -> bytes:
+    """Automatic numbers, scheme and start, in the tags that PowerPoint 2000 added."""
+    return tags(numbering_atom(*entries))
+
+
+def numbering_atom(*entries: tuple[int, int] | None) -> bytes:
+    """StyleTextProp9Atom."""
+    out = b""
+    for entry in entries:
+        out += struct.pack("<IHHH", 0x03000000, 1, *entry) if entry else struct.pack("<I", 0)
+        out += struct.pack("<IIIH", 0x100000, 0, 2, 0x409)
+    return atom(0x0FAC, out)
+
+
+def tags(*inner: bytes) -> bytes:
+    """Records of later versions."""
+    return box(0x1388, box(0x138A, atom(0x0FBA, "___PPT9".encode("utf-16-le")), atom(0x138B, b"".join(inner))))
 
 
 def shape(
@@ -47,14 +71,16 @@ def shape(
     picture: bool = False,
     properties: bytes = b"",
     shown_object: int | None = None,
+    more: bytes = b"",
 ) -> bytes:
     """A shape. `at`: left, top, right, bottom in units of 1/576 inch."""
     left, top, right, bottom = at
     anchor = (
         atom(0xF00F, struct.pack("<4i", *at)) if child else atom(0xF010, struct.pack("<4h", top, left, right, bottom))
     )
-    data = b"" if placeholder is None else box(0xF011, atom(0x0BC3, struct.pack("<IBBH", 0, placeholder, 0, 0)))
-    data = data if shown_object is None else box(0xF011, atom(0x0BC1, struct.pack("<I", shown_object)))
+    data = b"" if placeholder is None else atom(0x0BC3, struct.pack("<IBBH", 0, placeholder, 0, 0))
+    data += b"" if shown_object is None else atom(0x0BC1, struct.pack("<I", shown_object))
+    data = box(0xF011, data, more) if data or more else b""
     words = box(0xF00D, *texts) if texts else b""
     return box(0xF004, atom(0xF00A, b"\0" * 8, 75 if picture else 1), properties, anchor, data, words)
 

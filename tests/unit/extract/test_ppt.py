@@ -23,8 +23,11 @@ from tests.unit.extract.ppt_files import (
     box,
     described,
     group,
+    numbering_atom,
+    numberings,
     shape,
     style,
+    tags,
     text,
 )
 from tests.unit.extract.test_graph_charts import COSTS
@@ -208,6 +211,42 @@ def test_word_art(tmp_path: Path) -> None:
     raw = "Sale!".encode("utf-16-le") + b"\0\0"
     letters = atom(0xF00B, struct.pack("<HI", 0x80C0, len(raw)) + raw, 1)
     assert kinds(read(tmp_path, Slide([shape(properties=letters)]))) == [("heading", "Slide 1"), ("figure", "Sale!")]
+
+
+def test_automatic_numbers(tmp_path: Path) -> None:
+    """A run of characters refers to the numbering of the paragraph that it begins; counting goes by level."""
+    words = "one\rtwo\rdeep\rthree\rbullet\ragain"
+    runs = [(8, 0, 1), (5, 1, 1), (6, 0, 1), (7, 0, 1), (6, 0, 1)]
+    looks = [(8, 0, 1), (5, 0, 2), (6, 0, 1), (7, 0, 0), (6, 0, 1)]
+    listed = shape(text(words, OTHER, style(*runs, looks=looks)), more=numberings(None, (3, 4), (4, 1)))
+    body = read(tmp_path, Slide([listed]))
+    assert [(b.marker, b.text) for b in body.blocks[1:]] == [
+        ("4.", "one"), ("5.", "two"), ("(i)", "deep"), ("6.", "three"), ("•", "bullet"), ("4.", "again"),
+    ]  # fmt: skip
+
+
+def test_numbers_of_listed_texts(tmp_path: Path) -> None:
+    """Those of texts in the document's list stand in its tags, by slide and type of text."""
+    slide = Slide([shape(box(0x0F9E), at=(0, 0, 800, 400))], listed=text("one\rtwo", BODY))
+    heads = [atom(0x0FAF, struct.pack("<II", number, BODY)) for number in (255, 256)]
+    outline = atom(0x0FAE, heads[0] + numbering_atom((0, 1)) + heads[1] + numbering_atom((12, 1)))
+    body = canon(tmp_path, Deck([slide], document=box(0x07D0, tags(outline))).data(), KIND)
+    assert [(b.marker, b.text) for b in body.blocks[1:]] == [("(1)", "one"), ("(2)", "two")]
+
+
+def test_damaged_numbers(tmp_path: Path) -> None:
+    words, look = text("one", OTHER, style((4, 0, 1), looks=[(4, 0, 15)])), numberings((3, 1))
+    assert read(tmp_path, Slide([shape(words, more=look)])).blocks[1].marker == "•"
+    strange = text("one", OTHER, style((4, 0, 1), looks=[(4, 0, 0)]))
+    for entries in (numberings((99, 7)), tags(atom(0x0FAC, b"\0\0\0\x03\1\0\x63\0\7\0"))):
+        body = read(tmp_path, Slide([shape(strange, more=entries)]))
+        assert (body.blocks[1].marker, body.warnings) == ("7.", ["number_format_approximated"])
+
+
+def test_raised_and_lowered(tmp_path: Path) -> None:
+    looks = [(2, 0, 0), (1, 30, 0), (8, 0, 0), (1, -25, 0), (2, 0, 0)]
+    body = read(tmp_path, Slide([shape(text("106 m, CO H2O", OTHER, style((14, 0, None), looks=looks)))]))
+    assert body.blocks[1].text == "10⁶ m, CO H₂O"
 
 
 def test_newest_edit_counts(tmp_path: Path) -> None:
