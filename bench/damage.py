@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import random
 import re
+import textwrap
 from collections.abc import Callable
 
 WORD = re.compile(r"\w+")
 UNSPACED = frozenset({"ja", "th", "zh"})
+NARROW = 42
+"""Characters of a line in one of two columns; half as many where they are twice as wide."""
 
 _READ_AS = {"ru": ("cp1251", "koi8-r"), "uk": ("cp1251", "koi8-r"), "el": ("cp1253", "cp1252")}
 _READ_AS |= {"he": ("cp1255", "cp1252"), "ar": ("cp1256", "cp1252"), "th": ("cp874", "cp1252")}
@@ -75,19 +78,34 @@ def dropped_spaces(text: str, language: str, dose: float, dice: random.Random) -
     return re.sub(r"(?<=\w) (?=\w)", lambda m: "" if dice.random() < dose else " ", text)
 
 
+def columns_in_order(text: str, language: str, dose: float, dice: random.Random) -> str:
+    """No damage: a page in two columns among pages in one, each column read to its end."""
+    before, left, right, after = _columns(text, language, dose, dice)
+    return "\n".join([*before, *left, *right, *after])
+
+
 def interleaved_lines(text: str, language: str, dose: float, dice: random.Random) -> str:
-    """Two columns read across: lines of one half of the text between those of the other."""
+    """The same page read across: a line of one column, then the line beside it.
+
+    What stands together, the dose of all lines, is set anew as narrow columns are (NARROW characters a line).
+    """
+    before, left, right, after = _columns(text, language, dose, dice)
+    across = [line for pair in zip(left, right, strict=False) for line in pair]
+    return "\n".join([*before, *across, *left[len(right) :], *after])
+
+
+def _columns(text: str, language: str, dose: float, dice: random.Random) -> tuple[list[str], ...]:
+    """The lines before the page in two columns, its columns, the lines after it."""
     lines = [line for line in text.split("\n") if line.strip()]
-    if len(lines) < 6:
-        return text
-    half = len(lines) // 2
-    taken = round(dose * half)
-    start = dice.randrange(half - taken + 1)
-    left, right = lines[:half], lines[half:]
-    across = [
-        line for pair in zip(left[start : start + taken], right[start : start + taken], strict=True) for line in pair
-    ]
-    return "\n".join([*left[:start], *across, *left[start + taken :], *right[:start], *right[start + taken :]])
+    taken = round(dose * len(lines))
+    start = dice.randrange(len(lines) - taken + 1)
+    page = lines[start : start + taken]
+    if language in UNSPACED - {"th"}:
+        narrow = textwrap.wrap("".join(page), NARROW // 2)
+    else:
+        narrow = textwrap.wrap(" ".join(page), NARROW, break_on_hyphens=False)
+    half = -(-len(narrow) // 2)
+    return lines[:start], narrow[:half], narrow[half:], lines[start + taken :]
 
 
 def replaced_letters(text: str, language: str, dose: float, dice: random.Random) -> str:

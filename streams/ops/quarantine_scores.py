@@ -26,6 +26,7 @@ LIMITS: dict[str, tuple[str, str, bool]] = {
     "broken_accents": ("max_broken_accents", "mojibake", True),
     "broken_words": ("max_broken_words", "low_dictionary_rate", True),
     "cid_per_1000": ("max_cid_per_1000", "cid_leak", True),
+    "columns_across": ("max_columns_across", "reading_order", True),
     "confidence": ("min_ocr_confidence", "low_ocr_confidence", False),
     "control": ("max_control", "cid_leak", True),
     "damaged_pages": ("max_damaged_pages", "cid_leak", True),

@@ -60,6 +60,7 @@ class Thresholds(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     min_ocr_confidence: float = 0.6  # low_ocr_confidence
     max_impossible_tables: float = 0.0  # impossible_table: share of tables whose cells overlap or lie outside
     min_reading_order: float = 0.15  # reading_order: a page of whose order the layout is less sure
+    max_columns_across: float = 5.0  # reading_order: evidence of columns read across; undamaged text below 4.8
 
 
 _DATA: dict[str, Any] = {"max_repeated_lines": 1.0, "max_repeated_ngrams": 1.0, "min_dictionary_rate": 0.25}
