@@ -6,10 +6,11 @@ from streams.records import NEEDS_RECOGNITION, BlockSource, CanonBody, Method, O
 from streams.screen import scores as numbers
 from streams.screen import words
 from streams.screen.decoding import double_decoding_share
-from streams.screen.language import detect_language
+from streams.screen.language import detect_language, is_spaced, scripts
 from streams.screen.layout import impossible, reading_orders, table_confidence
 from streams.screen.policy import Policy, Thresholds
 from streams.screen.scores import Part
+from streams.screen.seams import columns_across
 from streams.screen.spelling import signs_in_words, spelling
 from streams.screen.unspaced import characters
 
@@ -373,6 +374,10 @@ class _Case:
                 self.damaged.setdefault("reading_order", set()).add(number)
         if orders:
             self.scores["reading_order"] = min(orders.values())
+        prose = self.whole.prose
+        self.scores["columns_across"] = across = columns_across(prose, spaced=is_spaced(scripts(prose)))
+        if across > limits.max_columns_across:
+            self._hold("reading_order", "text goes on after the next line, as where columns are read across")
         tables = self.body.tables
         if tables:
             wrong = impossible(tables)
