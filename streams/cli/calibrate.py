@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import random
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -55,8 +56,8 @@ def calibrate(
     if (folder is None) == (not catalog):
         raise click.UsageError("Give a folder, or --catalog.")
     for file in (html, write):
-        if file is not None and file.exists():
-            raise click.UsageError(f"{file} is there already; give a new name.")
+        if file is not None:
+            _check_new(file)
     from streams.ops.calibrate import from_catalog, policy_text, values_of
     from streams.ops.calibrate_page import page
     from streams.screen.policy import load_policy
@@ -68,9 +69,9 @@ def calibrate(
     else:
         found = asyncio.run(_of_folder(folder, folder.absolute().name, sample, seed, settings, as_json))
     if html is not None:
-        html.write_text(page(found), encoding="utf-8")
+        _save(html, page(found))
     if write is not None:
-        write.write_text(policy_text(found, policy), encoding="utf-8")
+        _save(write, policy_text(found, policy))
     if as_json:
         show_json(values_of(found))
     else:
@@ -78,6 +79,26 @@ def calibrate(
     if not found.documents:
         note("No document has scores.")
         raise click.exceptions.Exit(EXIT_INCOMPLETE)
+
+
+def _check_new(file: Path) -> None:
+    """Asked before the work begins. Raises click.UsageError for a file that is there, or can't be."""
+    try:
+        if file.exists():
+            raise click.UsageError(f"{file} is there already; give a new name.")
+    except OSError as error:  # a name that is too long, a folder that nobody may look into
+        raise click.UsageError(f"{file} can't be written: {error.strerror}.") from error
+    if not file.parent.is_dir():
+        raise click.UsageError(f"{file} can't be written: there is no folder {file.parent}.")
+    if not os.access(file.parent, os.W_OK | os.X_OK):
+        raise click.UsageError(f"{file} can't be written: {file.parent} takes no new files from you.")
+
+
+def _save(file: Path, text: str) -> None:
+    try:
+        file.write_text(text, encoding="utf-8")
+    except OSError as error:  # a full disk
+        raise click.UsageError(f"{file} can't be written: {error.strerror}.") from error
 
 
 async def _of_folder(
