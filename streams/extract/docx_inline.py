@@ -15,6 +15,7 @@ from streams.extract.docx_math import linear
 from streams.extract.docx_styles import Look, Styles, place_of
 from streams.extract.docx_symbols import readable, symbol
 from streams.extract.drawing_charts import Chart, read_chart
+from streams.extract.eq_fields import eq_text
 from streams.extract.ooxml import Package, attr, child, children, chosen, descendants, switched_on, value
 from streams.extract.raised import Place, Scripts
 from streams.records import Link, Table
@@ -250,6 +251,8 @@ class InlineReader:
                 ended = self._fields.pop()
                 if not ended.in_result:
                     self._noticed(ended.name(), "".join(ended.code))
+                    if ended.name() == "EQ":
+                        self._write(eq_text("".join(ended.code)), RunSetting())
                 if ended.checkbox is not None and ended.name() == "FORMCHECKBOX":
                     self._write(ended.checkbox, RunSetting())
                 elif ended.name() == "HYPERLINK":

@@ -33,17 +33,18 @@ def _part(element: etree._Element, name: str) -> str:
     return _inner(child(element, name))
 
 
-def _group(text: str) -> str:
+def grouped(text: str) -> str:
+    """In brackets, unless it is one sign, one word, or has them."""
     return text if len(text) <= 1 or text.isalnum() or (text[0] + text[-1] == "()") else f"({text})"
 
 
 def _fraction(element: etree._Element) -> str:
-    return f"{_group(_part(element, 'm:num'))}/{_group(_part(element, 'm:den'))}"
+    return f"{grouped(_part(element, 'm:num'))}/{grouped(_part(element, 'm:den'))}"
 
 
 def _scripts(element: etree._Element) -> str:
     sub, sup = _part(element, "m:sub"), _part(element, "m:sup")
-    return _part(element, "m:e") + (f"_{_group(sub)}" if sub else "") + (f"^{_group(sup)}" if sup else "")
+    return _part(element, "m:e") + (f"_{grouped(sub)}" if sub else "") + (f"^{grouped(sup)}" if sup else "")
 
 
 def _radical(element: etree._Element) -> str:
@@ -55,7 +56,7 @@ def _nary(element: etree._Element) -> str:
     sign = child(child(element, "m:naryPr"), "m:chr")
     shown = "∫" if sign is None else attr(sign, "m:val") or ""
     sub, sup = _part(element, "m:sub"), _part(element, "m:sup")
-    limits = (f"_{_group(sub)}" if sub else "") + (f"^{_group(sup)}" if sup else "")
+    limits = (f"_{grouped(sub)}" if sub else "") + (f"^{grouped(sup)}" if sup else "")
     return f"{shown}{limits} {_part(element, 'm:e')}"
 
 
@@ -88,7 +89,7 @@ def _function(element: etree._Element) -> str:
 
 
 def _limit(mark: str) -> Rule:
-    return lambda element: f"{_part(element, 'm:e')}{mark}{_group(_part(element, 'm:lim'))}"
+    return lambda element: f"{_part(element, 'm:e')}{mark}{grouped(_part(element, 'm:lim'))}"
 
 
 def _text(element: etree._Element) -> str:

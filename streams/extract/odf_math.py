@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lxml import etree
 
+from streams.extract.docx_math import grouped
 from streams.extract.odf import children, name_of
 
 BUILT = frozenset(
@@ -34,13 +35,13 @@ def _text(element: etree._Element) -> str:
 def combined(local: str, parts: list[str], opening: str = "(", closing: str = ")") -> str:
     """The text of an element from those of its children; `opening` and `closing` are what `mfenced` says."""
     if local == "mfrac" and len(parts) == 2:
-        return f"{_group(parts[0])}/{_group(parts[1])}"
+        return f"{grouped(parts[0])}/{grouped(parts[1])}"
     if local in ("msub", "munder") and len(parts) == 2:
-        return f"{parts[0]}_{_group(parts[1])}"
+        return f"{parts[0]}_{grouped(parts[1])}"
     if local in ("msup", "mover") and len(parts) == 2:
-        return f"{parts[0]}^{_group(parts[1])}"
+        return f"{parts[0]}^{grouped(parts[1])}"
     if local in ("msubsup", "munderover") and len(parts) == 3:
-        return f"{parts[0]}_{_group(parts[1])}^{_group(parts[2])}"
+        return f"{parts[0]}_{grouped(parts[1])}^{grouped(parts[2])}"
     if local == "msqrt":
         return f"√({''.join(parts)})"
     if local == "mroot" and len(parts) == 2:
@@ -52,7 +53,3 @@ def combined(local: str, parts: list[str], opening: str = "(", closing: str = ")
     if local == "mfenced":
         return opening + ", ".join(parts) + closing
     return "".join(parts)
-
-
-def _group(text: str) -> str:
-    return text if len(text) <= 1 or text.isalnum() or (text[0] + text[-1] == "()") else f"({text})"

@@ -154,7 +154,7 @@ EXTRACTORS: tuple[ExtractorSpec, ...] = (
     ),
     ExtractorSpec(
         name="rtf",
-        version="1",
+        version="2",
         function="streams.extract.rtf:extract",
         media_types=("text/rtf", "application/rtf"),
         libraries=("selectolax",),
@@ -175,7 +175,7 @@ EXTRACTORS: tuple[ExtractorSpec, ...] = (
     ),
     ExtractorSpec(
         name="docx",
-        version="1",
+        version="2",
         function="streams.extract.docx:extract",
         media_types=(
             "application/vnd.openxmlformats-officedocument.wordprocessingml.document",

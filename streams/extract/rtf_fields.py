@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 from streams.extract.docx_symbols import symbol
+from streams.extract.eq_fields import eq_text
 from streams.extract.rtf_story import Paragraph
 from streams.records import Link
 
@@ -62,6 +63,8 @@ class Field:
                 paragraph.links.append(Link(text=text, target=target))
         elif name == "SYMBOL" and not text:
             paragraph.parts.append(_sign(self.instruction))
+        elif name == "EQ" and not text:
+            paragraph.parts.append(eq_text(self.instruction))
         elif self.form is not None and not text and (shown := self.form.shown()):
             paragraph.parts.append(shown)
 
