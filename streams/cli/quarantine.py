@@ -12,6 +12,7 @@ import msgspec
 from streams.cli import quarantine_deciding as deciding
 from streams.cli.output import EXIT_INCOMPLETE, json_option, note, say, show_json, show_table
 from streams.cli.quarantine_options import Chosen, Rate, filters, ids_of
+from streams.cli.quarantine_stats import stats
 from streams.cli.times import Moment, utc
 from streams.errors import UsageError
 from streams.settings import Settings
@@ -363,46 +364,7 @@ def release(
         raise click.exceptions.Exit(EXIT_INCOMPLETE)
 
 
-@quarantine.command()
-@click.option(
-    "--by", type=click.Choice(["source", "format", "code", "tool"]), default="code", show_default=True, help="Count by."
-)
-@click.option(
-    "--days", type=click.IntRange(1, 366), default=7, show_default=True, help="Of the trend; the last one ends now."
-)
-@json_option
-def stats(by: str, days: int, as_json: bool) -> None:
-    """How much is held: counts, shares, the age of the oldest, and how that moves.
-
-    A share is of all living documents of the same kind; by code, of all living documents. The trend counts versions by
-    the day on which they came to their outcome, and how many of these are held, or were when a newer version came.
-    """
-    from streams.consumers.catalog import Catalog
-    from streams.ops import quarantine as ops
-
-    with Catalog(Settings.load()) as catalog:
-        found = ops.statistics(catalog, by, days)
-    if as_json:
-        show_json({"by": by, **msgspec.to_builtins(found)})
-        return
-    oldest = f", the oldest since {utc(found.oldest)} UTC" if found.oldest else ""
-    say(f"{found.held} of {found.living} living documents are held ({_share(found.held, found.living)}){oldest}.")
-    say(f"{found.overdue} are overdue, {found.unassigned} belong to nobody.")
-    if found.shares:
-        say("")
-        show_table(
-            [by, "held", "of all", "share", "oldest (UTC)"],
-            [
-                [each.name or "—", each.held, "" if each.living is None else each.living,
-                 _share(each.held, each.living), utc(each.oldest)]
-                for each in found.shares
-            ],
-        )  # fmt: skip
-    say("")
-    show_table(
-        ["24 hours from (UTC)", "outcomes", "held", "share"],
-        [[utc(day.begins), day.settled, day.held, _share(day.held, day.settled)] for day in found.days],
-    )
+quarantine.add_command(stats)
 
 
 # --- parts ------------------------------------------------------------------------------------------------------------
@@ -414,10 +376,6 @@ def _deadline(deadline: datetime | None, now: datetime) -> str:
 
 def _is_overdue(deadline: datetime | None, now: datetime) -> bool:
     return deadline is not None and deadline < now
-
-
-def _share(part: int, whole: int | None) -> str:
-    return f"{100 * part / whole:.1f} %" if whole else "—"
 
 
 def _rest(total: int, limit: int, what: str) -> None:

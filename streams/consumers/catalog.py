@@ -227,27 +227,33 @@ class Catalog:
         with self.reading() as connection:
             states = connection.execute(
                 sa.select(
-                    document.status, document.outcome, document.stale, document.published_offset.is_not(None), count
+                    document.status,
+                    document.outcome,
+                    count,
+                    sa.func.sum(sa.case((document.stale, 1), else_=0)),
+                    sa.func.count(document.published_offset),
                 )
                 .where(*of_source)
-                .group_by(document.status, document.outcome, document.stale, document.published_offset.is_not(None))
+                .group_by(document.status, document.outcome)
             ).all()
             number, oldest = connection.execute(
                 sa.select(count, sa.func.min(held.held_since)).where(*[held.source == source] if source else [])
             ).one()
+            lives = sa.func.max(sa.case((document.status == "live", 1), else_=0)) == 1
+            living = sa.select(document.content_hash).where(document.content_hash.is_not(None), *of_source)
             contents = connection.scalar(
-                sa.select(sa.func.count(document.content_hash.distinct())).where(document.status == "live", *of_source)
+                sa.select(count).select_from(living.group_by(document.content_hash).having(lives).subquery())
             )
         outcomes: dict[str, int] = {}
         for row in states:
             if row[0] == "live":
-                outcomes[row[1] or "pending"] = outcomes.get(row[1] or "pending", 0) + row[4]
+                outcomes[row[1] or "pending"] = outcomes.get(row[1] or "pending", 0) + row[2]
         return Counts(
             live=sum(outcomes.values()),
-            deleted=sum(row[4] for row in states if row[0] == DELETED),
+            deleted=sum(row[2] for row in states if row[0] == DELETED),
             outcomes=outcomes,
-            published=sum(row[4] for row in states if row[3]),
-            stale=sum(row[4] for row in states if row[2]),
+            published=sum(row[4] for row in states),
+            stale=sum(row[3] for row in states),
             held=number,
             oldest_held=oldest,
             contents=contents or 0,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterator
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -16,7 +16,7 @@ import sqlalchemy as sa
 
 from streams.consumers import catalog_tables as t
 from streams.consumers.catalog_rows import Held
-from streams.records import Decided, Decision, DecisionKind, Outcome
+from streams.records import Decided, Decision, DecisionKind
 
 EXAMPLES = 3
 """Paths that are shown of a group."""
@@ -80,23 +80,6 @@ class GroupRow(msgspec.Struct, frozen=True, kw_only=True):
     oldest: datetime  # held since
     next_deadline: datetime | None
     examples: list[str]  # paths, those held longest
-
-
-class Share(msgspec.Struct, frozen=True, kw_only=True):
-    """How much of something is held."""
-
-    name: str | None
-    held: int
-    living: int | None  # documents of that kind in all; None: can't be said
-    oldest: datetime | None
-
-
-class Day(msgspec.Struct, frozen=True, kw_only=True):
-    """What came to an outcome within 24 hours."""
-
-    begins: datetime
-    settled: int
-    held: int  # of those, and held or replaced since
 
 
 class DecisionRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -207,22 +190,29 @@ def count_held(connection: sa.Connection, wanted: HeldFilter) -> int:
 
 def held_groups(connection: sa.Connection, wanted: HeldFilter) -> list[GroupRow]:
     """The groups of held documents, the largest first."""
-    column, problem = t.quarantine.c, t.held_problems.c
-    parts = (problem.code, column.extractor, column.extractor_version, column.media_type)
-    conditions = _conditions(wanted)
+    problem = t.held_problems.c
+    parts = (problem.code, problem.extractor, problem.extractor_version, problem.media_type)
+    conditions = []
+    if not wanted.is_empty:
+        fitting = sa.select(t.quarantine.c.source_id).where(*_conditions(wanted))
+        conditions.append(problem.source_id.in_(fitting))
     if (code := wanted.group.code if wanted.group else wanted.code) is not None:
         conditions.append(problem.code == code)
-    joined = t.quarantine.join(t.held_problems, problem.source_id == column.source_id)
     counts = (
-        sa.select(*parts, sa.func.count(), sa.func.min(column.held_since), sa.func.min(column.deadline))
-        .select_from(joined)
+        sa.select(*parts, sa.func.count(), sa.func.min(problem.held_since), sa.func.min(problem.deadline))
         .where(*conditions)
         .group_by(*parts)
     )
-    rank = sa.func.row_number().over(partition_by=parts, order_by=(column.held_since, column.source_id)).label("rank")
-    ranked = sa.select(*parts, column.path, rank).select_from(joined).where(*conditions).subquery()
+    rank = sa.func.row_number().over(partition_by=parts, order_by=(problem.held_since, problem.source_id)).label("rank")
+    first = sa.select(*parts, problem.source_id, rank).where(*conditions).subquery().c
+    paths = (
+        sa.select(*[first[part.name] for part in parts], t.quarantine.c.path)
+        .join(t.quarantine, t.quarantine.c.source_id == first.source_id)
+        .where(first.rank <= EXAMPLES)
+        .order_by(first.rank)
+    )
     examples: dict[Group, list[str]] = {}
-    for row in connection.execute(sa.select(ranked).where(ranked.c.rank <= EXAMPLES).order_by(ranked.c.rank)):
+    for row in connection.execute(paths):
         examples.setdefault(_group(row), []).append(row.path)
     found = [
         GroupRow(
@@ -240,68 +230,11 @@ def held_groups(connection: sa.Connection, wanted: HeldFilter) -> list[GroupRow]
 def held_values(connection: sa.Connection) -> dict[str, list[str]]:
     """What the filters of held documents may be set to: all values of code, format, tool and source that there are."""
     column = t.quarantine.c
-    kinds = {
-        "code": t.held_problems.c.code,
-        "format": column.media_type,
-        "tool": column.extractor,
-        "source": column.source,
-    }
-    return {
-        name: sorted(value for value in connection.scalars(sa.select(kind).distinct()) if value)
-        for name, kind in kinds.items()
-    }
-
-
-_BY = {
-    "source": (t.quarantine.c.source, t.documents.c.source),
-    "format": (t.quarantine.c.media_type, t.documents.c.media_type),
-    "tool": (t.quarantine.c.extractor, t.documents.c.extractor),
-    "code": (t.held_problems.c.code, None),
-}
-DIMENSIONS = tuple(_BY)
-
-
-def held_shares(connection: sa.Connection, by: str) -> list[Share]:
-    """How much is held, by source, format, code or tool; the most first."""
-    kind, of_documents = _BY[by]
-    held = sa.select(kind, sa.func.count(), sa.func.min(t.quarantine.c.held_since)).group_by(kind)
-    if by == "code":
-        held = held.join_from(t.quarantine, t.held_problems, t.held_problems.c.source_id == t.quarantine.c.source_id)
-    living: dict[str | None, int] = {}
-    if of_documents is not None:
-        query = sa.select(of_documents, sa.func.count()).where(t.documents.c.status == "live").group_by(of_documents)
-        living = {row[0]: row[1] for row in connection.execute(query)}
-    else:
-        total = connection.scalar(sa.select(sa.func.count()).where(t.documents.c.status == "live")) or 0
-        living = dict.fromkeys(connection.scalars(sa.select(kind).distinct()), total)
-    found = [
-        Share(name=row[0], held=row[1], living=living.get(row[0]), oldest=row[2]) for row in connection.execute(held)
-    ]
-    return sorted(found, key=lambda share: (-share.held, share.name or ""))
-
-
-def held_per_day(connection: sa.Connection, until: datetime, days: int) -> list[Day]:
-    """How many versions came to an outcome in each of the last days, and how many of them were held; oldest first.
-
-    What was held and released since counts by its last outcome; what was held and replaced by a newer version stays.
-    """
-    column = t.versions.c
-    begins = [until - timedelta(days=number) for number in range(days, 0, -1)]
-    bucket = sa.case(
-        *[(column.settled_at >= moment, number) for number, moment in reversed(list(enumerate(begins)))], else_=-1
-    ).label("bucket")
-    each = (
-        sa.select(bucket, column.outcome)
-        .where(column.settled_at >= begins[0], column.settled_at < until)
-        .subquery()  # PostgreSQL takes no expression with parameters for the one that it is grouped by
-    ).c
-    query = sa.select(each.bucket, each.outcome, sa.func.count()).group_by(each.bucket, each.outcome)
-    settled, held = [0] * days, [0] * days
-    for number, outcome, count in connection.execute(query):
-        settled[number] += count
-        if outcome == Outcome.QUARANTINED.value:
-            held[number] += count
-    return [Day(begins=begins[n], settled=settled[n], held=held[n]) for n in range(days)]
+    kinds = {"format": column.media_type, "tool": column.extractor, "source": column.source}
+    found = {"code": set(connection.scalars(sa.select(t.held_problems.c.code).distinct()))}
+    rows = connection.execute(sa.select(*kinds.values()).distinct()).all()
+    found |= {name: {row[number] for row in rows} for number, name in enumerate(kinds)}
+    return {name: sorted(value for value in values if value) for name, values in found.items()}
 
 
 def decisions_of(connection: sa.Connection, source_ids: list[str]) -> dict[str, list[DecisionRow]]:
@@ -317,9 +250,13 @@ def decisions_of(connection: sa.Connection, source_ids: list[str]) -> dict[str, 
 def unanswered(connection: sa.Connection, since: datetime) -> list[str]:
     """The source_ids of held documents of which work was asked for since then, and is not answered."""
     made, held = t.decisions.c, t.quarantine.c
-    query = sa.select(made.source_id).distinct().join(
-        t.quarantine,
-        sa.and_(held.source_id == made.source_id, held.epoch == made.epoch, held.offset == made.offset),
+    query = (
+        sa.select(made.source_id)
+        .distinct()
+        .join(
+            t.quarantine,
+            sa.and_(held.source_id == made.source_id, held.epoch == made.epoch, held.offset == made.offset),
+        )
     )
     asked = made.kind.in_([DecisionKind.RE_EXTRACT.value, DecisionKind.RECOGNIZE.value])
     return list(connection.scalars(query.where(made.decided_at >= since, made.answered_at.is_(None), asked)))

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from streams.consumers.database import Json, Text, UtcTime, meta_table
 from streams.consumers.positions import positions_table
 
-SCHEMA = "5"
+SCHEMA = "6"
 """Raise with every change here: a catalog of another schema is built anew from the log."""
 
 metadata = sa.MetaData()
@@ -96,8 +96,12 @@ documents = sa.Table(
 # PostgreSQL's B-trees take no key above 2.7 kB; a path can be longer.
 sa.Index("documents_by_path", documents.c.path, postgresql_using="hash")
 sa.Index("documents_by_file_name", documents.c.file_name, postgresql_using="hash")
-sa.Index("documents_by_content", documents.c.content_hash)
-sa.Index("documents_by_outcome", documents.c.status, documents.c.outcome)
+sa.Index("documents_by_content", documents.c.content_hash, documents.c.status)
+# What is counted for the status stands in narrow indexes: the rows themselves are long.
+sa.Index(
+    "documents_by_outcome",
+    *(documents.c[name] for name in ("status", "outcome", "media_type", "stale", "published_offset", "source")),
+)
 sa.Index("documents_by_readiness", documents.c.source, documents.c.lane, documents.c.ready_at)
 
 versions = sa.Table(
@@ -118,6 +122,7 @@ versions = sa.Table(
     sa.Column("seconds", sa.Float, nullable=False),  # of all stages
 )
 sa.Index("versions_by_extractor", versions.c.extractor, versions.c.extractor_version)
+sa.Index("versions_by_day", versions.c.settled_at, versions.c.outcome)
 
 problems = sa.Table(
     "problems",
@@ -144,6 +149,7 @@ decisions = sa.Table(
     sa.Column("batch", Text, nullable=False, index=True),  # see `streams.consumers.catalog_quarantine.batch_of`
 )
 """What people decided about each version."""
+sa.Index("decisions_by_time", decisions.c.decided_at)
 
 changes = sa.Table(
     "changes",
@@ -217,16 +223,25 @@ quarantine = sa.Table(
     sa.Column("payload_key", Text),
     sa.Column("payload_sha256", Text),
     sa.Column("held_since", UtcTime, nullable=False, index=True),
-    sa.Column("deadline", UtcTime),
+    sa.Column("deadline", UtcTime, index=True),
 )
+sa.Index("quarantine_by_owner", quarantine.c.owner, postgresql_using="hash")
+sa.Index("quarantine_by_kind", quarantine.c.source, quarantine.c.media_type, quarantine.c.extractor)
 
 held_problems = sa.Table(
     "held_problems",
     metadata,
     sa.Column("source_id", Text, primary_key=True),
-    sa.Column("code", Text, primary_key=True, index=True),
+    sa.Column("code", Text, primary_key=True),
+    sa.Column("extractor", Text),
+    sa.Column("extractor_version", Text),
+    sa.Column("media_type", Text),
+    sa.Column("held_since", UtcTime, nullable=False),
+    sa.Column("deadline", UtcTime),
 )
-"""One row for each problem of each held document."""
+"""One row for each problem of each held document, with what makes its group and orders it there."""
+sa.Index("held_groups", *(held_problems.c[name] for name in (
+    "code", "extractor", "extractor_version", "media_type", "held_since", "source_id", "deadline")))  # fmt: skip
 
 deletions = sa.Table(
     "deletions",

@@ -20,6 +20,8 @@ TOPICS = ("versions", "canon-ready", "quarantine", "deleted", "contents")
 
 Row = dict[str, Any]
 Order = tuple[int, int, int]
+About = tuple[int, int, str | None, dict[str, float]]
+Pages = tuple[About, list[Any]]
 
 _MAIN = {
     "versions": (t.documents, "source_id", (t.versions, t.problems, t.decisions, t.changes)),
@@ -60,10 +62,15 @@ class CatalogView:
 def _replace(connection: sa.Connection, topic: str, records: list[Received], generations: dict[Partition, int]) -> None:
     main, key, hanging = _MAIN[topic]
     newest: dict[str, Received] = {}
+    pages: dict[str, Pages] = {}
     for received in records:
         if received.key not in newest or _order(received) >= _order(newest[received.key]):
             newest[received.key] = received
+            if isinstance(received.record, Canon | Quarantined) and received.record.pages:
+                pages[received.key] = _about(received.record), msgspec.to_builtins(received.record.pages)
     known = _known(connection, main, key, list(newest))
+    if main in (t.canons, t.quarantine):
+        pages = _known_pages(connection, main, list(known)) | pages
     newest = {
         name: received for name, received in newest.items() if name not in known or _order(received) >= known[name]
     }
@@ -82,6 +89,8 @@ def _replace(connection: sa.Connection, topic: str, records: list[Received], gen
             "generation": generations[received.place],
         }
         for table, row in _ROWS[topic](received, origin):
+            if table is main and received.key in pages and pages[received.key][0] == _about(received.record):
+                row["pages"] = pages[received.key][1]
             rows.setdefault(table, []).append(row)
     for table, found in rows.items():
         connection.execute(sa.insert(table), found)
@@ -95,6 +104,21 @@ def _known(connection: sa.Connection, main: sa.Table, key: str, keys: list[str])
     )
     found = connection.execute(sa.select(main.c[key], *order, main.c.log_offset).where(main.c[key].in_(keys)))
     return {row[0]: (row[1], row[2], row[3]) for row in found}
+
+
+def _about(record: object) -> About:
+    """What scores per page are about."""
+    assert isinstance(record, Canon | Quarantined)
+    place = record.sequence
+    return place.epoch, place.offset, record.payload.sha256 if record.payload else None, record.scores
+
+
+def _known_pages(connection: sa.Connection, main: sa.Table, keys: list[str]) -> dict[str, Pages]:
+    """Scores per page that are known. A move or new rights restate a document without them, and they still hold."""
+    column = main.c
+    query = sa.select(column.source_id, column.epoch, column.offset, column.payload_sha256, column.scores, column.pages)
+    found = connection.execute(query.where(column.source_id.in_(keys)))
+    return {row[0]: ((row[1], row[2], row[3], row[4]), row[5]) for row in found if row[5]}
 
 
 def _order(received: Received) -> Order:
@@ -303,8 +327,12 @@ def _held_rows(received: Received, origin: Row) -> Iterable[tuple[sa.Table, Row]
             "payload_sha256": held.payload.sha256 if held.payload else None,
         },
     )
+    of_group = {name: getattr(held, name) for name in _GROUP_COLUMNS}
     for code in sorted(set(held.problems)):
-        yield t.held_problems, {"source_id": held.source_id, "code": code}
+        yield t.held_problems, {**of_group, "code": code}
+
+
+_GROUP_COLUMNS = sorted({column.name for column in t.held_problems.c} & set(Quarantined.__struct_fields__))
 
 
 def _content_rows(received: Received, origin: Row) -> Iterable[tuple[sa.Table, Row]]:

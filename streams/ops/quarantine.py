@@ -31,22 +31,19 @@ import msgspec
 
 from streams.consumers.catalog import Catalog
 from streams.consumers.catalog_quarantine import (
-    Day,
     DecidedFilter,
     DecisionRow,
     Group,
     GroupRow,
     HeldFilter,
-    Share,
     all_held,
     count_held,
     decisions_of,
     held_groups,
-    held_per_day,
     held_rows,
-    held_shares,
 )
-from streams.consumers.catalog_rows import DocumentRow, Held
+from streams.consumers.catalog_quarantine_numbers import Day, Share, held_per_day, held_shares
+from streams.consumers.catalog_rows import Counts, DocumentRow, Held
 from streams.errors import NotFound
 from streams.ledger.decisions import can_be_recognised
 from streams.ops.lookup import canon_of
@@ -147,15 +144,18 @@ class Statistics(msgspec.Struct, frozen=True, kw_only=True):
     days: list[Day]
 
 
-def statistics(catalog: Catalog, by: str, days: int, now: datetime | None = None) -> Statistics:
+def statistics(
+    catalog: Catalog, by: str, days: int, now: datetime | None = None, counts: Counts | None = None
+) -> Statistics:
     """The numbers of the quarantine.
 
     Args:
-        by: one of `streams.consumers.catalog_quarantine.DIMENSIONS`.
+        by: one of `streams.consumers.catalog_quarantine_numbers.DIMENSIONS`.
         days: of the trend; each is 24 hours, and the last one ends now.
+        counts: of all sources, where they are known already.
     """
     now = now or datetime.now(UTC)
-    counts = catalog.counts()
+    counts = counts or catalog.counts()
     with catalog.reading() as connection:
         return Statistics(
             held=counts.held,

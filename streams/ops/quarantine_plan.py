@@ -230,13 +230,15 @@ def unfit(settings: Settings, choice: Choice, row: Held) -> str | None:
             return "there is no text to accept"
         return None
     if row.content_hash is None:
-        return "its source never delivered the bytes"
+        return f"there are no bytes of it ({row.error or ', '.join(row.problems)})"
     if row.media_type is None:
         return "nobody has found out what its bytes are"
     if choice.kind is DecisionKind.RECOGNIZE:
         if not can_be_recognised(row.media_type):
             return f"{row.media_type} has no pages that could be recognised"
-        return None if row.payload_key is not None else "no extractor could open it"
+        if row.payload_key is None:
+            return f"no extractor could open it ({row.error or ', '.join(row.problems)})"
+        return None
     readers = tools_for(settings, row.media_type)
     if not readers:
         return f"no extractor reads {row.media_type}"

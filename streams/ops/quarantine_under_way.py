@@ -161,8 +161,8 @@ class DecisionLog:
 def under_way(catalog: Catalog, told: Iterable[Told]) -> dict[str, list[Decision]]:
     """Of these decisions those that the ledger may still carry out: about current versions, and not shown as done."""
     found: dict[str, list[Decision]] = {}
-    for each in told:
-        found.setdefault(each.decision.source_id, []).append(each.decision)
+    for on_log in told:
+        found.setdefault(on_log.decision.source_id, []).append(on_log.decision)
     rows = catalog.rows(found)
     with catalog.reading() as connection:
         made = decisions_of(connection, list(found))

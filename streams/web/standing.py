@@ -82,11 +82,12 @@ class Standing:
     def figures(self, catalog: Catalog, groups: list[GroupLag] | None) -> dict[str, Any]:
         """What the page shows beside the lag."""
         now = datetime.now(UTC)
+        counts = catalog.counts()
         return {
             "sources": source_status(self._settings, catalog.freshness(), groups, now),
-            "counts": catalog.counts(),
+            "counts": counts,
             "outcomes": catalog.outcome_table(),
-            "quarantine": statistics(catalog, "code", DAYS, now),
+            "quarantine": statistics(catalog, "code", DAYS, now, counts),
             "meaning": {state.value: text for state, text in MEANING.items()},
         }
 

@@ -149,6 +149,61 @@ async def test_a_group_is_decided_and_taken_back(queue: Queue, address: str) -> 
         assert await page.get_by_role("cell", name="dead").count() == 0
 
 
+async def test_what_waits_for_a_worker_is_known_as_decided_taken_back_and_not_decided_again(
+    queue: Queue, address: str
+) -> None:
+    """Decided here or elsewhere, before this server began or after; in the browser or on the command line."""
+    name, other, seen_by_two = "01.txt", "03.txt", "?group=too_repetitive:text:1:text/plain"
+    await asyncio.to_thread(queue.decide, "--undo", "--decided-by", "eva", "--yes", "--reason", "all of it again")
+    await asyncio.to_thread(queue.settle)
+    await asyncio.to_thread(queue.end_worker)
+    async with opened("409", "400") as page, opened("400") as second:
+        await second.goto(f"{address}/plan{seen_by_two}")
+        await second.keyboard.press("s")
+        async with second.expect_navigation():
+            await second.keyboard.press("Enter")
+        assert f"Decide {DOCUMENTS} documents" in await second.locator("main").inner_text()
+
+        await page.goto(f"{address}/document?id=app:{name}")
+        await page.keyboard.press("s")
+        for key in ("Enter", "u"):
+            async with page.expect_navigation():
+                await page.keyboard.press(key)
+        assert await page.locator("h1").inner_text() == name
+        assert f"Taking back {name}: waiting for the ledger" in await page.locator(".toast").inner_text()
+        await page.goto(f"{address}/decided")
+        rows = page.get_by_role("row", name=name)
+        assert await rows.get_by_text("not carried out yet").count() == 2
+
+        done = await asyncio.to_thread(queue.command, "quarantine", "decide", other, "--skip", "--reason", "here")
+        assert "No worker runs" in done.out
+        await page.goto(f"{address}/?format=text/plain")
+        assert await page.get_by_role("row", name=other).get_by_text("decided, waiting").count() == 1
+        await page.goto(f"{address}/document?id=app:{other}")
+        assert "The ledger has not carried it out yet" in await page.locator("main").inner_text()
+        assert await page.locator("input[name=kind]").count() == 0
+        await page.goto(f"{address}/plan{seen_by_two}")
+        assert await page.locator("h1").inner_text() == f"Decide {DOCUMENTS - 2} documents at once"
+
+        async with second.expect_navigation():
+            await second.get_by_role("button", name=f"Decide {DOCUMENTS} documents").click()
+        said = await second.locator(".toast.bad").inner_text()
+        assert f"2 of the {DOCUMENTS} that you saw were decided already" in said
+        await second.go_back()
+        async with second.expect_navigation():
+            await second.get_by_role("button", name="Decide").last.click()
+        assert "Nothing was decided" in await second.locator("h1").inner_text()
+    again = await asyncio.to_thread(queue.json, "quarantine", "decide", other, "--skip", "--reason", "here")
+    assert again["already"] == [other]
+    await asyncio.to_thread(queue.restart_worker)
+    await asyncio.to_thread(until, lambda: queue.outcome(other) == "skipped", 90, "it is carried out")
+    await asyncio.to_thread(until, lambda: queue.outcome(name) == "quarantined", 60, "it is held again")
+    await asyncio.to_thread(queue.settle)
+    made = [each.kind.value for each in await asyncio.to_thread(decided, queue) if each.source_id == f"app:{name}"]
+    assert made[-2:] == ["skip", "undo"]
+    assert await asyncio.to_thread(queue.dead_letters) == 0
+
+
 def test_an_address_that_others_reach_needs_a_token(queue: Queue) -> None:
     said = queue.way.ask("web", "--host", "192.0.2.1", "--port", "0")
     assert said.status == 2

@@ -2,6 +2,7 @@
 
 import unicodedata
 from datetime import timedelta
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -15,6 +16,7 @@ from streams.records import (
     Deletion,
     Operation,
     Outcome,
+    PageScores,
     Provenance,
     ProvenanceLink,
     Screening,
@@ -22,7 +24,7 @@ from streams.records import (
 )
 from streams.settings import Settings
 from tests.unit.consumers.conftest import Applied
-from tests.unit.consumers.make import NOW, at, canon, held, sha, state, version
+from tests.unit.consumers.make import NOW, at, body, canon, held, paragraph, payload, sha, state, version
 
 
 async def test_a_document_s_story_has_everything(apply: Applied) -> None:
@@ -208,3 +210,33 @@ def test_a_database_of_another_schema_is_built_anew_by_the_writer_alone(settings
 def test_a_wrong_url_is_an_error_of_the_settings(url: str) -> None:
     with pytest.raises(SettingsError):
         Catalog(Settings(catalog_url=url))
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+async def test_scores_per_page_outlive_what_restates_a_document(apply: Applied, at_once: bool) -> None:
+    """A move is published without them. Another text, or another judgement, has scores of its own or none."""
+    pages = [PageScores(number=1, scores={"dictionary_rate": 0.125}), PageScores(number=2, scores={})]
+    text, other = payload(body(paragraph("text"))), payload(body(paragraph("other")))
+    about: dict[str, Any] = {"scores": {"dictionary_rate": 0.1}, "payload": text}
+    first = held("a.pdf", "mojibake", pages=pages, **about)
+    for changed, kept in (({"path": "moved/a.pdf"}, 2), ({"payload": other}, 0), ({"scores": {"x": 1.0}}, 0),
+                          ({"sequence": at(9)}, 0), ({"pages": pages[:1]}, 1)):  # fmt: skip
+        again = held("a.pdf", "mojibake", **{**about, **changed})
+        records = [("quarantine", "s:a.pdf", first), ("quarantine", "s:a.pdf", again)]
+        for batch in [records] if at_once else [records[:1], records[1:]]:
+            apply(*batch)
+        apply(("versions", "s:a.pdf", state("a.pdf", version(0))))
+        row = apply.catalog.document("s:a.pdf").held
+        assert row is not None
+        assert (len(row["pages"]), row["path"]) == (kept, again.path), changed
+    apply(("quarantine", "s:a.pdf", first), ("quarantine", "s:a.pdf", None))
+    apply(("quarantine", "s:a.pdf", held("a.pdf", "mojibake", **about)))
+    row = apply.catalog.document("s:a.pdf").held
+    assert row is not None
+    assert row["pages"] == []
+    shown_pages = canon("b.pdf", pages=pages)
+    apply(("canon-ready", "s:b.pdf", shown_pages), ("versions", "s:b.pdf", state("b.pdf", version(0))))
+    apply(("canon-ready", "s:b.pdf", canon("b.pdf", path="moved/b.pdf")))
+    shown = apply.catalog.document("s:b.pdf").canon
+    assert shown is not None
+    assert [page["number"] for page in shown["pages"]] == [1, 2]

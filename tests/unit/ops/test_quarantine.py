@@ -258,7 +258,11 @@ async def test_a_plan_names_what_does_not_fit_and_what_is_decided_already(apply:
     refused = plan(settings, apply, everything, choice(DecisionKind.RE_EXTRACT, tool="markdown")).refused
     assert refused["folder/a.pdf"].startswith("markdown does not read application/pdf; pdf")
     assert refused["folder/d.bin"] == "no extractor reads application/x-what"
-    assert refused["folder/e.bin"] == "its source never delivered the bytes"
+    assert refused["folder/e.bin"] == "there are no bytes of it (vanished)"
+    hold(apply, "f.zip!/a.pdf", "encrypted", text=False, content_hash=None, error="needs a password")
+    refused = plan(settings, apply, everything, choice(DecisionKind.RECOGNIZE)).refused
+    assert refused["folder/f.zip!/a.pdf"] == "there are no bytes of it (needs a password)"
+    assert refused["folder/b.pdf"] == "no extractor could open it (parser_error)"
     with pytest.raises(UsageError, match=r"No extractor is called 'acrobat'\. Take one of .*pdf"):
         plan(settings, apply, everything, choice(DecisionKind.RE_EXTRACT, tool="acrobat"))
     off = msgspec.convert(RecognitionSettings(enabled=False).model_dump(), dict[str, Any])
