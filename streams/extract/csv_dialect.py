@@ -23,13 +23,13 @@ REREAD = 4
 """How many times the length of the text is read again after stray quotes; from then on quotes mean nothing."""
 
 _SEPARATOR_LINE = re.compile(r"sep=(.)[ \t]*(?:\n|\Z)", re.IGNORECASE)
-_NUMBER = re.compile(
-    r"[-+(]?\s?[$€£¥₽]?\s?\d[\d.,' _\u00a0\u202f]*(?:[eE][-+]?\d+)?\s?(?:%|[$€£¥₽]|[A-Z]{3})?\)?|[-+]?[.,]\d+"
-)
+_NUMBER = r"[-+(]?\s?[$€£¥₽]?\s?\d[\d.,' _\u00a0\u202f]*(?:[eE][-+]?\d+)?\s?(?:%|[$€£¥₽]|[A-Z]{3})?\)?|[-+]?[.,]\d+"
 _TIME = r"\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?:\s?(?:Z|[+-]\d{2}:?\d{2}|[AaPp][Mm]))?"
-_DATE = re.compile(rf"\d{{1,4}}[-./]\d{{1,2}}[-./]\d{{1,4}}(?:[T ]{_TIME})?|{_TIME}")
-_WORDS = re.compile(r"[\w@#&*+%$€£°'’.:()/?! -]*(?:, [\w@#&*+%$€£°'’.:()/?! -]+)*")
-_ADDRESS = re.compile(r"[\w.+-]+@[\w.-]+|(?:https?|ftp)://\S+")
+_DATE = rf"\d{{1,4}}[-./]\d{{1,2}}[-./]\d{{1,4}}(?:[T ]{_TIME})?|{_TIME}"
+_WORDS = r"[\w@#&*+%$€£°'’.:()/?! -]*(?:, [\w@#&*+%$€£°'’.:()/?! -]+)*"
+_ADDRESS = r"[\w.+-]+@[\w.-]+|(?:https?|ftp)://\S+"
+_NUMBER_OR_DATE = re.compile(f"{_NUMBER}|{_DATE}")
+_OF_A_KIND = re.compile(f"{_WORDS}|{_NUMBER}|{_DATE}|{_ADDRESS}")
 
 
 class Dialect(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,15 +107,13 @@ def _score(sample: str, dialect: Dialect) -> float:
 def _has_kind(cell: str) -> bool:
     """Whether the cell is empty, a number, a date, an address, or plain words: what is none is cut at wrong places."""
     text = cell.strip()
-    if len(text) > 300:
-        return False
-    return not text or any(kind.fullmatch(text) is not None for kind in (_NUMBER, _DATE, _WORDS, _ADDRESS))
+    return len(text) <= 300 and _OF_A_KIND.fullmatch(text) is not None
 
 
 def is_number_or_date(cell: str) -> bool:
     """Whether a cell holds a value that column names are not."""
     text = cell.strip()
-    return bool(text) and len(text) <= 60 and bool(_NUMBER.fullmatch(text) or _DATE.fullmatch(text))
+    return bool(text) and len(text) <= 60 and _NUMBER_OR_DATE.fullmatch(text) is not None
 
 
 class Reader:

@@ -28,6 +28,9 @@ _DATE = re.compile(
     r"(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,]\d{1,9})?)?\s*(Z|[+-]\d{2}:?\d{2})?)?",
     re.IGNORECASE,
 )
+_UNEVEN = re.compile(r"\s\s|[^\S ]")
+_SPACES = re.compile(r"\s+")
+_BETWEEN_CELLS = "\x00"  # in no clean text
 _cell_place = attrgetter("row", "col")
 
 
@@ -118,9 +121,11 @@ def body_text(body: CanonBody) -> str:
 
 
 def _table(table: Table, cleaner: _Cleaner) -> Table:
+    whole = "".join([cell.text for cell in table.cells])
+    clean = str.strip if whole.isascii() and whole.isprintable() else cleaner.text  # most tables need no more
     cells = []
     for cell in table.cells:
-        text = cleaner.text(cell.text)
+        text = clean(cell.text)
         cells.append(cell if text == cell.text else msgspec.structs.replace(cell, text=text))
     cells.sort(key=_cell_place)
     return msgspec.structs.replace(
@@ -132,9 +137,15 @@ def _table(table: Table, cleaner: _Cleaner) -> Table:
 
 
 def _table_text(table: Table) -> str:
-    return "\n".join("\t".join(" ".join(text.split()) for text in row).rstrip() for row in table_rows(table)).strip(
-        "\n"
-    )
+    return "\n".join(map(_table_line, table_rows(table))).strip("\n")
+
+
+def _table_line(row: list[str]) -> str:
+    """The texts of a row, which begin and end without blanks, apart by tabs, each in one line."""
+    line = _BETWEEN_CELLS.join(row)
+    if _UNEVEN.search(line):
+        line = _SPACES.sub(" ", line)
+    return line.replace(_BETWEEN_CELLS, "\t").rstrip()
 
 
 def _blocks(found: list[Block], tables: list[Table], cleaner: _Cleaner) -> tuple[list[Block], dict[int, int]]:

@@ -13,6 +13,7 @@ MAX_POSITIONS = 2_000_000
 """Positions (rows x columns) up to which a grid is spread out; beyond, its cells are listed row by row."""
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<])")
+_BETWEEN_CELLS = "\x00"  # in no text of a canon
 _LINE_START = re.compile(r"^(\s*)([#>+-]|\d+[.)])(?=\s|$)", re.MULTILINE)
 _SAFE_TARGET = re.compile(r"(?:https?|mailto|ftp|tel):|[^:]*$|[/.#?]", re.IGNORECASE)
 
@@ -177,16 +178,17 @@ def markdown_table(table: Table) -> str:
     spans = any(cell.row_span > 1 or cell.col_span > 1 for cell in table.cells)
     if spans or table.header_rows > 1 or table.n_rows * table.n_cols > MAX_POSITIONS:
         return _html_table(table)
-    rows = [[_pipe_cell(text) for text in row] for row in table_rows(table)]
+    rows = table_rows(table)
     if not rows:
         return ""
     head = rows[0] if table.header_rows else [""] * table.n_cols
     lines = [head, ["---"] * table.n_cols, *rows[1 if table.header_rows else 0 :]]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    return "\n".join(map(_pipe_row, lines))
 
 
-def _pipe_cell(text: str) -> str:
-    return _escape(text).replace("|", "\\|").replace("\n", "<br>")
+def _pipe_row(row: list[str]) -> str:
+    line = _escape(_BETWEEN_CELLS.join(row)).replace("|", "\\|").replace("\n", "<br>")
+    return f"| {line.replace(_BETWEEN_CELLS, ' | ')} |"
 
 
 def _html_table(table: Table) -> str:
