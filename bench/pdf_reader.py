@@ -1,7 +1,7 @@
 """One reader of PDFs over a list of files: run by `bench.pdf` as a script, in the environment that has the reader.
 
-Prints one JSON object: pages, characters, seconds of the clock and of CPU, peak memory in MiB. Starting up, loading the
-library and a first page are not counted.
+Prints one JSON object: characters, seconds of the clock and of CPU, peak memory in MiB, pages for which Canonry asked
+its table model. Starting up, loading the library and a first page are not counted.
 """
 
 from __future__ import annotations
@@ -52,6 +52,11 @@ READERS: dict[str, Callable[[str], int]] = {
 }
 
 
+def _asked() -> int:
+    layout = sys.modules.get("streams.extract.tools.mupdf_layout")
+    return layout.pages_asked() if layout else 0
+
+
 def main() -> None:
     """Arguments: the reader, a small PDF to warm up on, the files."""
     name, warm_up, *files = sys.argv[1:]
@@ -65,6 +70,7 @@ def main() -> None:
         "characters": characters,
         "seconds": time.perf_counter() - wall,
         "cpu": time.process_time() - cpu,
+        "asked": _asked(),
         "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     }
     os.write(out, json.dumps(used).encode())
