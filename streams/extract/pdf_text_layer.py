@@ -8,6 +8,7 @@ What is done depends on counts alone, never on time, so that every machine gives
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -39,7 +40,6 @@ NO_LANGUAGE = 0.6
 """Probability of "no language" from which few known words mean letters that are no words; the screen's threshold."""
 
 _MIN_WORDS = 20
-_SAMPLE_WORDS = 60
 _SURE = 0.9  # of a language
 _MOST_IN_VAIN = 5  # pages that no other library could read, after which a document's other pages are not tried
 _MOST_READ_AGAIN = 200  # pages of a document that other libraries read
@@ -179,10 +179,10 @@ class TextLayers:
         tokens = scores.spaced_words(text)
         if tokens is None:
             return _Text(ink=found.ink, broken=broken, lost=lost, sure=detect_language(text)[1] >= _SURE)
-        if len(tokens) < scores.SHORT_TOKENS:
+        total = tokens.total()
+        if total < scores.SHORT_TOKENS:
             return _Text(ink=found.ink, broken=broken, lost=lost)
-        step = max(1, len(tokens) // _SAMPLE_WORDS)
-        rate = scores.dictionary_rate(text, tokens[::step], [self._language], enough=GOOD)
+        rate = scores.dictionary_rate(text, tokens, [self._language], enough=GOOD)
         if (rate.value or 0.0) < GOOD:
             language = detect_language(text)[0]
             rate = scores.dictionary_rate(text, tokens, [self._language, language], enough=GOOD)
@@ -194,8 +194,8 @@ class TextLayers:
             lost=lost,
             rate=rate.value,
             no_language=rate.no_language or 0.0,
-            lowercase=sum(token.islower() and len(token) > 1 for token in tokens) / len(tokens),
-            words=len(tokens),
+            lowercase=sum(times for word, times in tokens.items() if word.islower() and len(word) > 1) / total,
+            words=total,
         )
 
     def _recognised_rate(self, text: str) -> float | None:
@@ -204,7 +204,7 @@ class TextLayers:
         Marks inside a word count against it, as single letters do. Names and what has digits count neither way: no
         list has them.
         """
-        known: list[str] = []
+        known: Counter[str] = Counter()
         marred = 0
         for chunk in text.split():
             word = _EDGES.sub("", chunk)
@@ -215,15 +215,16 @@ class TextLayers:
                 continue
             elif letters == len(word):
                 if not word[0].isupper():
-                    known.append(word)
+                    known[word] += 1
             elif all(part.isalpha() for part in _INSIDE.split(word) if part):
-                known += [part for part in _INSIDE.split(word) if part.islower() and len(part) > 1]
+                known.update(part for part in _INSIDE.split(word) if part.islower() and len(part) > 1)
             else:
                 marred += 1
-        if len(known) + marred < _MIN_WORDS or scores.spaced_words(text) is None:
+        read = known.total() + marred
+        if read < _MIN_WORDS or scores.spaced_words(text) is None:
             return None
         rate = scores.dictionary_rate(text, known, [self._language, detect_language(text)[0]], enough=BAD_RECOGNITION)
-        return None if rate.known is None else rate.known / (len(known) + marred)
+        return None if rate.known is None else rate.known / read
 
     def _is_suspect(self, text: _Text, page: PageRead, lines: PageLines) -> bool:
         if not text.ink:

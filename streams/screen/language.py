@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
+from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Any, NamedTuple
+from typing import Any
+
+from streams.screen.counting import character_counts
 
 MIN_LETTERS = 20
 """Letters below which an alphabet that many languages share says nothing."""
@@ -32,7 +35,8 @@ SAMPLE_CHARS = 3000
 """The model reads this much of a text: more changes nothing, and it walks byte by byte."""
 
 
-class Script(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False)
+class Script:
     """Letters of one writing system. `language` where it is written by one language (nearly) alone."""
 
     name: str
@@ -46,6 +50,9 @@ HAN = Script("han", "zh", False, 2)
 KANA = Script("kana", "ja", False, 2)
 HANGUL = Script("hangul", "ko", True, 2)
 OTHER = Script("other", None, True, 1)
+_GREEK = Script("greek", "el", True, 1)
+_ARABIC = Script("arabic", None, True, 1)
+_GEORGIAN = Script("georgian", "ka", True, 1)
 
 _RANGES: tuple[tuple[int, int, Script], ...] = tuple(
     sorted(
@@ -57,15 +64,15 @@ _RANGES: tuple[tuple[int, int, Script], ...] = tuple(
             (0xA720, 0xA7FF, LATIN),
             (0xFB00, 0xFB06, LATIN),
             (0xFF21, 0xFF5A, LATIN),
-            (0x0370, 0x03FF, Script("greek", "el", True, 1)),
-            (0x1F00, 0x1FFF, Script("greek", "el", True, 1)),
+            (0x0370, 0x03FF, _GREEK),
+            (0x1F00, 0x1FFF, _GREEK),
             (0x0400, 0x052F, Script("cyrillic", None, True, 1)),
             (0x0531, 0x0587, Script("armenian", "hy", True, 1)),
             (0x0591, 0x05F4, Script("hebrew", "he", True, 1)),
-            (0x0600, 0x06FF, Script("arabic", None, True, 1)),
-            (0x0750, 0x077F, Script("arabic", None, True, 1)),
-            (0xFB50, 0xFDFF, Script("arabic", None, True, 1)),
-            (0xFE70, 0xFEFC, Script("arabic", None, True, 1)),
+            (0x0600, 0x06FF, _ARABIC),
+            (0x0750, 0x077F, _ARABIC),
+            (0xFB50, 0xFDFF, _ARABIC),
+            (0xFE70, 0xFEFC, _ARABIC),
             (0x0900, 0x097F, Script("devanagari", None, True, 1)),
             (0x0980, 0x09FF, Script("bengali", None, True, 1)),
             (0x0A00, 0x0A7F, Script("gurmukhi", "pa", True, 1)),
@@ -80,8 +87,8 @@ _RANGES: tuple[tuple[int, int, Script], ...] = tuple(
             (0x0E80, 0x0EFF, Script("lao", "lo", False, 1)),
             (0x0F00, 0x0FFF, Script("tibetan", None, False, 1)),
             (0x1000, 0x109F, Script("myanmar", "my", False, 1)),
-            (0x10A0, 0x10FF, Script("georgian", "ka", True, 1)),
-            (0x1C90, 0x1CBF, Script("georgian", "ka", True, 1)),
+            (0x10A0, 0x10FF, _GEORGIAN),
+            (0x1C90, 0x1CBF, _GEORGIAN),
             (0x1100, 0x11FF, HANGUL),
             (0x3130, 0x318F, HANGUL),
             (0xAC00, 0xD7AF, HANGUL),
@@ -114,7 +121,7 @@ def script_of(letter: str) -> Script:
 def scripts(text: str) -> Counter[Script]:
     """How many letters of each script a text has, each counted by its script's weight."""
     found: Counter[Script] = Counter()
-    for character, count in Counter(text).items():
+    for character, count in character_counts(text).items():
         if character.isalpha():
             script = script_of(character)
             found[script] += count * script.weight
@@ -162,7 +169,7 @@ def _han(text: str, found: Counter[Script], hint: str | None) -> tuple[str | Non
     if found[HAN] < MIN_LETTERS_OF_OWN_SCRIPT:
         return None, 0.0
     share = round(found[HAN] / found.total(), 3)
-    letters = {character for character in text if character.isalpha() and script_of(character) is HAN}
+    letters = {character for character in character_counts(text) if character.isalpha() and script_of(character) is HAN}
     if all(_has("cp932", character) for character in letters):
         simplified = all(_has("gb2312", character) for character in letters)
         traditional = all(_has("big5", character) for character in letters)

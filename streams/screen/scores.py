@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from streams.records import FURNITURE, BlockKind, BlockSource, CanonBody
 from streams.screen import words
+from streams.screen.counting import character_counts
 from streams.screen.language import LATIN, NO_LANGUAGE, is_spaced, ranking, scripts
 
 LOOSE = frozenset({BlockKind.TABLE, BlockKind.CODE, BlockKind.FORMULA, BlockKind.FORM_FIELD})
@@ -79,7 +80,7 @@ class Characters(NamedTuple):
 def count_characters(text: str) -> Characters:
     """Counts by Unicode general category: marks are letters, format characters (joiners, soft hyphens) punctuation."""
     classes, private_use, control = [0] * 5, 0, 0
-    found = Counter(text)
+    found = character_counts(text)
     for character, count in found.items():
         kind = _class(character)
         classes[kind] += count
@@ -93,7 +94,7 @@ def count_characters(text: str) -> Characters:
         space=classes[_SPACE],
         punctuation=classes[_PUNCTUATION],
         other=classes[_OTHER],
-        replacement=found["\ufffd"],
+        replacement=found.get("\ufffd", 0),
         private_use=private_use,
         control=control,
     )
@@ -135,12 +136,12 @@ class Rate(NamedTuple):
         return self.known / self.words if self.known is not None and self.words else None
 
 
-def spaced_words(text: str) -> list[str] | None:
+def spaced_words(text: str) -> Counter[str] | None:
     """The words of a text; None where its script sets none apart, for there a word count would be a lie."""
     return words.tokens(text) if is_spaced(scripts(text)) else None
 
 
-def dictionary_rate(text: str, tokens: list[str] | None, languages: Sequence[str | None], *, enough: float) -> Rate:
+def dictionary_rate(text: str, tokens: Counter[str] | None, languages: Sequence[str | None], *, enough: float) -> Rate:
     """The best rate of any likely language: a document may say it is English and be German.
 
     Args:
@@ -152,29 +153,30 @@ def dictionary_rate(text: str, tokens: list[str] | None, languages: Sequence[str
     Returns:
         `known` is None for scripts without spaces, for too few words, and for languages without a list.
     """
-    if tokens is None or len(tokens) < SHORT_TOKENS:
-        return Rate(len(tokens or ()), None)
+    total = tokens.total() if tokens else 0
+    if not tokens or total < SHORT_TOKENS:
+        return Rate(total, None)
     best, code, tried = -1, None, set[str]()
     for language in languages:
         best, code = max((best, code), _try(tokens, language, tried), key=_first)
-        if best >= enough * len(tokens):
-            return Rate(len(tokens), best, code=code)
+        if best >= enough * total:
+            return Rate(total, best, code=code)
     ranked = ranking(text)
     no_language = dict(ranked).get(NO_LANGUAGE, 0.0)
     likely = [code for code, _ in ranked if code != NO_LANGUAGE][:2]
     found = scripts(text)
     for language in (*likely, "en" if 2 * found[LATIN] > found.total() else None):
         best, code = max((best, code), _try(tokens, language, tried), key=_first)
-        if best >= enough * len(tokens):
-            return Rate(len(tokens), best, code=code)
+        if best >= enough * total:
+            return Rate(total, best, code=code)
     first, probability = ranked[0]
     unlisted = first != NO_LANGUAGE and words.list_for(first) is None and probability >= SURE_OF_UNLISTED
     if best < 0 or unlisted:
-        return Rate(len(tokens), None, no_language)
-    return Rate(len(tokens), best, no_language, code)
+        return Rate(total, None, no_language)
+    return Rate(total, best, no_language, code)
 
 
-def _try(tokens: list[str], language: str | None, tried: set[str]) -> tuple[int, str | None]:
+def _try(tokens: Counter[str], language: str | None, tried: set[str]) -> tuple[int, str | None]:
     code = words.list_for(language)
     if code is None or code in tried:
         return -1, None
@@ -195,15 +197,14 @@ class TokenLengths(NamedTuple):
     long_share: float  # of all letters, those in words longer than LONG_TOKEN
 
 
-def token_lengths(tokens: list[str] | None) -> TokenLengths | None:
+def token_lengths(tokens: Counter[str] | None) -> TokenLengths | None:
     """Of a text's `spaced_words`; None without any."""
     if not tokens:
         return None
-    lengths = [len(token) for token in tokens]
-    total = sum(lengths)
-    return TokenLengths(
-        len(lengths), total / len(lengths), max(lengths), sum(n for n in lengths if n > LONG_TOKEN) / total
-    )
+    count = tokens.total()
+    total = sum(len(word) * times for word, times in tokens.items())
+    long = sum(len(word) * times for word, times in tokens.items() if len(word) > LONG_TOKEN)
+    return TokenLengths(count, total / count, max(map(len, tokens)), long / total)
 
 
 def repeated_lines(text: str) -> float:
@@ -221,7 +222,7 @@ def repeated_ngrams(text: str) -> float:
     if len(tokens) < MIN_NGRAM_TOKENS:
         return 0.0
     runs = len(tokens) - NGRAM + 1
-    seen = {hash(run) for run in zip(*(tokens[start:] for start in range(NGRAM)), strict=False)}
+    seen = set(map(hash, zip(*(tokens[start:] for start in range(NGRAM)), strict=False)))
     return 1 - len(seen) / runs
 
 
@@ -262,7 +263,8 @@ def part_scores(part: Part) -> tuple[dict[str, float], Characters]:
             scores[name] = getattr(found, name) / found.ink
         alone = len(_ALONE.findall(text)) if found.replacement else 0
         scores["replacement_in_words"] = (found.replacement - alone) / found.ink
-        scores["cid_per_1000"] = 1000 * len(_CID.findall(text)) / len(text)
+        glyphs = len(_CID.findall(text)) if "(cid:" in text or "glyph" in text or "/" in text else 0
+        scores["cid_per_1000"] = 1000 * glyphs / len(text)
     return scores, found
 
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from streams.screen import words
+from streams.screen.counting import character_counts
 from streams.screen.language import LATIN, script_of
 from streams.screen.words import Kind
 
@@ -30,7 +30,8 @@ _NAME = re.compile("(?:[a-z]{2,}|[A-Z][a-z]+)(?:[A-Z][a-z]+|[A-Z]{2,})*")  # "Ja
 _LAM_ALEF = re.compile("\u0627[\u0622\u0623\u0625\u0627]\u0644")
 _PARTS = re.compile("['’]")
 # What a wrong code page puts between the letters of a word; no middle dot, which is Catalan.
-_SIGNS = re.compile(r"(?<=[^\W\d_])[¡-´¶¸-¿×÷ƒˆ˜‰†‡\u2500-\u259f](?=[^\W\d_])")
+_SIGN = re.compile("[¡-´¶¸-¿×÷ƒˆ˜‰†‡\u2500-\u259f]")
+_SIGN_IN_WORD = re.compile(rf"(?<=[^\W\d_]){_SIGN.pattern}(?=[^\W\d_])")
 
 
 class Spelling(NamedTuple):
@@ -49,69 +50,78 @@ class Spelling(NamedTuple):
         return max(0.0, share - USUAL.get(language or "", USUAL_ELSEWHERE))
 
 
-def spelling(tokens: Sequence[str], code: str, others: Sequence[str] = ()) -> Spelling:
+def spelling(tokens: Counter[str], code: str, others: Sequence[str] = ()) -> Spelling:
     """How the words of a text are spelt.
 
     Args:
-        tokens: words as written.
+        tokens: words as written, each with its number.
         code: the list that knows most of them, from `words.list_for`.
         others: lists of other languages that parts of the text are in.
     """
-    found = dict.fromkeys(("garbled", "glued", "odd_case", "special", "special_garbled"), 0)
-    lists = tuple(others)
-    for word, times in Counter(tokens).items():
-        for name in _said(word, code, lists):
-            found[name] += times
-    total = len(tokens)
-    return Spelling(
-        total, found["garbled"], found["glued"], found["odd_case"], found["special"], found["special_garbled"]
-    )
+    unlisted = words.kinds(tokens, code)
+    special, odd_case = 0, 0
+    for word, times in tokens.items():
+        lower, ascii_only = word.islower(), word.isascii()
+        if (lower and ascii_only) or len(word) > words.LONGEST:
+            continue
+        if not ascii_only and script_of(word[0]) is LATIN:
+            special += times
+        if not lower and word not in unlisted and _is_odd(word):
+            odd_case += times
+    found: Counter[str] = Counter()
+    for word, said in _broken(unlisted, code, others):
+        found[said] += tokens[word]
+    return Spelling(tokens.total(), found["garbled"], found["glued"], odd_case, special, found["special_garbled"])
 
 
-def _said(word: str, code: str, others: tuple[str, ...]) -> list[str]:
-    if len(word) > words.LONGEST:
-        return []
-    return _said_of(word, code, others)
+def _broken(unlisted: dict[str, Kind], code: str, others: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Words that the list of the language does not know, and what is wrong with them, if anything."""
+    rest = [word for word in unlisted if len(word) <= words.LONGEST]
+    elsewhere = [words.kinds(rest, other) for other in others]
+    rest = [word for word in rest if all(word in found for found in elsewhere)]
+    latin = {word for word in rest if script_of(word[0]) is LATIN}
+    if latin and code != ENGLISH:
+        english = words.common(latin, ENGLISH)
+        rest = [word for word in rest if word not in english]
+    rest = [word for word in rest if word not in latin or not _is_identifier(word)]
+    kinds: dict[str, Kind | None] = {word: unlisted[word] for word in rest}
+    if latin and not words.is_latin(code):  # how Latin letters go together, Greek and Russian do not tell
+        garbled = [word for word in rest if word in latin and kinds[word] is Kind.GARBLED]
+        english_kinds = words.kinds(garbled, ENGLISH) if garbled else {}
+        kinds.update((word, english_kinds.get(word)) for word in garbled)
+    for word, kind in kinds.items():
+        if kind is Kind.GARBLED and any(found[word] is not Kind.GARBLED for found in elsewhere):
+            kind = Kind.UNKNOWN
+        is_latin = word in latin
+        if kind is Kind.GARBLED and (
+            (not is_latin and any("a" <= c <= "z" for c in word.lower())) or _in_ligature(word)
+        ):
+            continue
+        if (
+            is_latin
+            and not word.isascii()
+            and (kind is Kind.GARBLED or all(words.has_foreign_letter(word, each) for each in (code, *others)))
+        ):
+            yield word, "special_garbled"
+        if kind is Kind.GARBLED:
+            yield word, "garbled"
+        elif kind is Kind.GLUED:
+            yield word, "glued"
 
 
-@lru_cache(maxsize=1 << 16)
-def _said_of(word: str, code: str, others: tuple[str, ...]) -> list[str]:
-    said = []
-    latin = script_of(word[0]) is LATIN
-    special = latin and not word.isascii()
-    if special:
-        said.append("special")
-    kind = words.kind_of(word, code)
-    odd = _is_odd(word)
-    if kind is Kind.KNOWN:
-        return [*said, "odd_case"] if odd else said
-    if any(words.kind_of(word, other) is Kind.KNOWN for other in others) or (
-        latin and code != ENGLISH and words.is_common(word, ENGLISH)
-    ):
-        return said
+def _is_identifier(word: str) -> bool:
+    """Whether a word in Latin letters is an identifier or an abbreviation."""
     inner_capital = not (word.islower() or word.isupper() or word[1:].islower())
-    if latin and word.isascii() and (inner_capital or (len(word) < ACRONYM and word.isupper())):
-        return said  # an identifier or an abbreviation
-    if latin and kind is Kind.GARBLED and not words.is_latin(code):
-        kind = words.kind_of(word, ENGLISH)  # how Latin letters go together, Greek and Russian do not tell
-    if kind is Kind.GARBLED and any(words.kind_of(word, other) is not Kind.GARBLED for other in others):
-        kind = Kind.UNKNOWN
-    if kind is Kind.GARBLED and ((not latin and any("a" <= c <= "z" for c in word.lower())) or _in_ligature(word)):
-        return said
-    if special and (kind is Kind.GARBLED or all(words.has_foreign_letter(word, each) for each in (code, *others))):
-        said.append("special_garbled")
-    if kind is Kind.GARBLED:
-        said.append("garbled")
-    elif kind is Kind.GLUED:
-        said.append("glued")
-    return said
+    return word.isascii() and (inner_capital or (len(word) < ACRONYM and word.isupper()))
 
 
 def _is_odd(word: str) -> bool:
     return any(
-        part.lower() != part.upper() and not (part.islower() or part.isupper() or part[1:].islower())
+        not (part.islower() or part.isupper() or part[1:].islower())
+        and len(part) > 1
+        and part.lower() != part.upper()
+        and not _NAME.fullmatch(part)
         for part in _PARTS.split(word)
-        if len(part) > 1 and not _NAME.fullmatch(part)
     )
 
 
@@ -122,4 +132,4 @@ def _in_ligature(word: str) -> bool:
 
 def signs_in_words(text: str) -> int:
     """Signs that stand between two letters: what a wrong code page makes of letters with accents."""
-    return len(_SIGNS.findall(text))
+    return len(_SIGN_IN_WORD.findall(text)) if _SIGN.search("".join(character_counts(text))) else 0

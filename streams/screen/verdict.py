@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from streams.records import NEEDS_RECOGNITION, BlockSource, CanonBody, Method, Outcome, PageScores, Screening
 from streams.screen import scores as numbers
 from streams.screen import words
-from streams.screen.decoding import double_decoding_share
+from streams.screen.decoding import double_decoding_share, impossible_combinations
 from streams.screen.language import detect_language, is_spaced, scripts
 from streams.screen.layout import impossible, reading_orders, table_confidence
 from streams.screen.policy import Policy, Thresholds
@@ -191,13 +193,11 @@ class _Case:
         return codes
 
     def _decoding(self) -> None:
-        from ftfy.badness import badness
-
         limits, text = self.limits, self.whole.text
         self.scores["double_decoding"] = share = double_decoding_share(text)
         # All that it counts has letters beyond ASCII, and it is the slowest of all measures.
         lines = "\n".join(line for line in text.replace("\ufffd", "?").split("\n") if not line.isascii())
-        self.scores["badness_per_1000"] = bad = 1000 * badness(lines) / len(text)
+        self.scores["badness_per_1000"] = bad = 1000 * impossible_combinations(lines) / len(text)
         if share > limits.max_double_decoding:
             self._hold("mojibake", f"{share:.0%} of the special characters read as UTF-8 that was decoded wrongly")
         elif bad > limits.max_badness_per_1000:
@@ -254,7 +254,7 @@ class _Case:
         elif rate.value < limits.doubtful_dictionary_rate and rate.words >= limits.min_dictionary_tokens:
             self.warnings.append("doubtful_words")
 
-    def _spelling(self, tokens: list[str], code: str) -> None:
+    def _spelling(self, tokens: Counter[str], code: str) -> None:
         """Words that no language has, where too many others are known for the rate alone to tell."""
         limits, prose = self.limits, self.whole.prose
         found = spelling(tokens, code, self._other_lists(code))

@@ -7,15 +7,17 @@ from __future__ import annotations
 import re
 import threading
 from array import array
-from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from enum import Enum
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
+
+    Hashes = np.ndarray[tuple[int], np.dtype[np.int64]]
 
 ZIPF = 1.5
 """A word is what is used more than about 30 times in a thousand million words (measured: good text .97 of tokens)."""
@@ -46,9 +48,8 @@ _MARKS = (
     "\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670\u0900-\u0903\u093a-\u094f"
     "\u0981-\u0983\u09bc-\u09d7\u0b82\u0bbe-\u0bd7"
 )
+_AROUND = ".,;:!?()[]{}<>\"'*#-_“”„‘’«»‹›–—…。，、"  # punctuation around words, but nothing that makes an address
 TOKEN = re.compile(rf"(?:[^\W\d_]|[{_MARKS}])+(?:['’](?:[^\W\d_]|[{_MARKS}])+)*")
-_UNMARKED = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")  # the same where there are no marks, in half the time
-_MARK = re.compile(f"[{_MARKS}]")
 _WITH_DIGIT = re.compile(r"\b[^\W\d]*+\d\w*+")  # possessive: a megabyte without a space stays linear
 
 
@@ -70,18 +71,17 @@ def list_for(language: str | None) -> str | None:
 class Lexicon(NamedTuple):
     """What is kept of one list."""
 
-    listed: array[int]  # sorted hashes of its words
-    common: array[int]  # of those with at least ZIPF_COMMON
+    listed: Hashes  # of its words, sorted
+    common: Hashes  # of those with at least ZIPF_COMMON
     runs: frozenset[str]  # the runs of three letters that its words are made of, "^" and "$" for their ends
     alphabet: frozenset[str]  # the letters
 
 
 class Kind(Enum):
-    """What a list says of a word."""
+    """What a list says of a word that it does not know."""
 
-    KNOWN = 0
-    GARBLED = 1  # unknown, and not spelt as words of the language are
-    GLUED = 2  # unknown, and two common words without the space between them
+    GARBLED = 1  # not spelt as words of the language are
+    GLUED = 2  # two common words without the space between them
     UNKNOWN = 3  # a name, a term, a rare form
 
 
@@ -104,6 +104,8 @@ def buckets(code: str, zipf: float) -> Iterator[tuple[float, list[str]]]:
 
 @cache
 def _read(code: str) -> Lexicon:
+    import numpy as np
+
     listed, common = array("q"), array("q")
     spelling: list[str] = []
     for zipf, words in buckets(code, ZIPF):
@@ -119,19 +121,17 @@ def _read(code: str) -> Lexicon:
     for run, count in runs.items():
         letters[run[1:2]] += count
     return Lexicon(
-        _sorted(listed),
-        _sorted(common),
+        np.sort(np.frombuffer(listed, np.int64)),
+        np.sort(np.frombuffer(common, np.int64)),
         frozenset(run for run, count in runs.items() if count >= RARE_RUN * total),
         frozenset(letter for letter, count in letters.items() if count >= RARE_LETTER * total),
     )
 
 
-def _sorted(hashes: array[int]) -> array[int]:
-    return array("q", np.sort(np.frombuffer(hashes, dtype=np.int64)).tobytes())
-
-
 def _count_runs(words: list[str]) -> dict[str, int]:
     """How often each run of three letters occurs in the words and at their ends (`_runs`)."""
+    import numpy as np
+
     text = "\n".join(f"^{word}$" for word in words)
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32).astype(np.int64)
     # a code point has 21 bits: three make one number, and counting numbers takes a tenth of counting strings
@@ -160,48 +160,83 @@ def _is_address(chunk: str) -> bool:
     return slashes > 1 or "@" in chunk or chunk.startswith("www.")
 
 
-def tokens(text: str) -> list[str]:
+def tokens(text: str) -> Counter[str]:
     """Words of a text, as written: no token with a digit, no address, path or link."""
-    if "/" in text or "@" in text or "\\" in text or "www." in text:
-        text = " ".join(chunk for chunk in text.split() if not _is_address(chunk))
-    pattern = TOKEN if _MARK.search(text) else _UNMARKED
-    return pattern.findall(_WITH_DIGIT.sub(" ", text))
+    found: Counter[str] = Counter()
+    for chunk, times in Counter(text.split()).items():
+        word = chunk.strip(_AROUND)
+        if word.isalpha() and word != "www":
+            found[word] += times
+        elif word and not _is_address(chunk):
+            for word in TOKEN.findall(_WITH_DIGIT.sub(" ", chunk)):
+                found[word] += times
+    return found
 
 
-def known(words: list[str], code: str) -> int:
+def known(words: Counter[str], code: str) -> int:
     """How many of the words are in a list; an elision such as "l'eau" counts when all of its parts are."""
-    return sum(times for word, times in Counter(words).items() if kind_of(word, code) is Kind.KNOWN)
+    return words.total() - sum(words[word] for word in unknown(words, code))
 
 
-@lru_cache(maxsize=1 << 16)
-def kind_of(word: str, code: str) -> Kind:
-    """What the list `code` says of a word as it is written."""
-    if len(word) > LONGEST:
-        return Kind.UNKNOWN
-    found = lexicon(code)
-    folded = _folded(word, code)
-    if _in(found.listed, folded):
-        return Kind.KNOWN
-    unlisted = [part for part in folded.split("'") if part and not _in(found.listed, part)]
-    if "'" in folded and not unlisted:
-        return Kind.KNOWN
-    if any(run not in found.runs for part in unlisted for run in _runs(part)):
-        return Kind.GARBLED
-    if any(_in(found.common, part[:at]) and _in(found.common, part[at:]) for part in unlisted for at in _splits(part)):
-        return Kind.GLUED
-    return Kind.UNKNOWN
+def unknown(words: Iterable[str], code: str) -> dict[str, list[str]]:
+    """Those of the words that the list `code` does not know, each with its parts that are not listed, as folded.
+
+    Words of more than LONGEST letters are not looked up and have no parts.
+    """
+    found: dict[str, list[str]] = {}
+    short = []
+    for word in words:
+        if len(word) <= LONGEST:
+            short.append(word)
+        else:
+            found[word] = []
+    listed = lexicon(code).listed
+    elided: dict[str, list[str]] = {}
+    folded = _folded(short, code)
+    for word, form, is_listed in zip(short, folded, _in(listed, folded), strict=True):
+        if not is_listed:
+            parts = [part for part in form.split("'") if part]
+            (elided if "'" in form else found)[word] = parts
+    pieces = [part for parts in elided.values() for part in parts]
+    answers = iter(_in(listed, pieces))
+    for word, parts in elided.items():
+        lacking = [part for part in parts if not next(answers)]
+        if lacking:
+            found[word] = lacking
+    return found
 
 
-@lru_cache(maxsize=1 << 14)
-def is_common(word: str, code: str) -> bool:
-    """Whether it is one of a list's common words."""
-    return len(word) <= LONGEST and _in(lexicon(code).common, _folded(word, code))
+def kinds(words: Iterable[str], code: str) -> dict[str, Kind]:
+    """What the list `code` says of words as they are written; those that it knows are left out."""
+    found: dict[str, Kind] = {}
+    splits: list[tuple[str, str, str]] = []  # word, and a part of it in two
+    runs, frequent = lexicon(code).runs, lexicon(code).common
+    for word, parts in unknown(words, code).items():
+        if all(runs.issuperset(_runs(part)) for part in parts):
+            found[word] = Kind.UNKNOWN
+            splits += [(word, part[:at], part[at:]) for part in parts for at in range(2, len(part) - 1)]
+        else:
+            found[word] = Kind.GARBLED
+    begun = _in(frequent, [head for _, head, _ in splits])
+    splits = [split for split, is_common in zip(splits, begun, strict=True) if is_common]
+    for (word, _, _), is_common in zip(splits, _in(frequent, [tail for _, _, tail in splits]), strict=True):
+        if is_common:
+            found[word] = Kind.GLUED
+    return found
 
 
-def _folded(word: str, code: str) -> str:
+def common(words: Iterable[str], code: str) -> set[str]:
+    """Those of the words that are among a list's common ones."""
+    words = [word for word in words if len(word) <= LONGEST]
+    found = _in(lexicon(code).common, _folded(words, code))
+    return {word for word, is_common in zip(words, found, strict=True) if is_common}
+
+
+def _folded(words: Sequence[str], code: str) -> list[str]:
+    """As a list has them. All at once: a line for each, for no letter joins with the end of a line."""
     from wordfreq.preprocess import preprocess_text
 
-    return str(preprocess_text(word.replace("’", "'"), _language(code)))
+    return str(preprocess_text("\n".join(words).replace("’", "'"), _language(code))).split("\n") if words else []
 
 
 @cache
@@ -211,13 +246,13 @@ def _language(code: str) -> Any:
     return Language.get(code)
 
 
-def _splits(word: str) -> range:
-    return range(2, len(word) - 1)
+def _in(hashes: Hashes, words: Collection[str]) -> list[bool]:
+    """Which of the words have their hash in a list."""
+    import numpy as np
 
-
-def _in(hashes: array[int], word: str) -> bool:
-    position = bisect_left(hashes, key := hash(word))
-    return position < len(hashes) and hashes[position] == key
+    wanted = np.fromiter(map(hash, words), np.int64, len(words))
+    found: list[bool] = (hashes.take(np.searchsorted(hashes, wanted), mode="clip") == wanted).tolist()
+    return found
 
 
 @cache
