@@ -23,7 +23,13 @@ _FILTERS: dict[str, tuple[str, str]] = {
     "application/vnd.apple.pages": ("Apple Pages", "docx"),
     "application/vnd.ms-works": ("MS_Works", "docx"),
     "application/vnd.stardivision.calc": ("StarOffice_Spreadsheet", "xlsx"),
+    "application/vnd.stardivision.draw": ("StarOffice_Presentation", "odp"),
+    "application/vnd.stardivision.impress": ("StarOffice_Presentation", "odp"),
     "application/vnd.stardivision.writer": ("StarOffice_Writer", "docx"),
+    "application/vnd.sun.xml.calc": ("StarOffice XML (Calc)", "ods"),
+    "application/vnd.sun.xml.draw": ("StarOffice XML (Draw)", "odg"),
+    "application/vnd.sun.xml.impress": ("StarOffice XML (Impress)", "odp"),
+    "application/vnd.sun.xml.writer": ("StarOffice XML (Writer)", "odt"),
     "application/vnd.wordperfect": ("WordPerfect", "docx"),
     "application/msword": ("MS Word 97", "docx"),
     "application/rtf": ("Rich Text Format", "docx"),
@@ -41,6 +47,10 @@ _FILTERS: dict[str, tuple[str, str]] = {
 keeps most of such a document."""
 _READ_AS = {
     "docx": f"{_DOCUMENT}wordprocessingml.document",
+    "odg": f"{_OPEN}graphics",
+    "odp": f"{_OPEN}presentation",
+    "ods": f"{_OPEN}spreadsheet",
+    "odt": f"{_OPEN}text",
     "xlsx": f"{_DOCUMENT}spreadsheetml.sheet",
     "pptx": f"{_DOCUMENT}presentationml.presentation",
 }

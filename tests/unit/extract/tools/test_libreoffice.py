@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from demo.formats import packed
 from streams.errors import DocumentError
 from streams.extract.registry import named
 from streams.extract.tools import libreoffice
@@ -46,6 +47,36 @@ def test_document(tmp_path: Path) -> None:
     assert body.warnings == ["converted"]
     assert body.metadata["converted_by"] == libreoffice.version()
     assert body.media_type == "text/rtf"
+
+
+@needs_libreoffice
+def test_openoffice_1(tmp_path: Path) -> None:
+    """The format before OpenDocument becomes its successor, so that it is read as that is."""
+    spaces = "".join(
+        f' xmlns:{name}="http://openoffice.org/2000/{name}"' for name in ("office", "text", "table", "style")
+    )
+    text = (
+        '<text:h text:level="1">Crane</text:h><text:ordered-list><text:list-item><text:p>Fifty tons.</text:p>'
+        "</text:list-item></text:ordered-list>"
+    )
+    manifest = '<manifest:manifest xmlns:manifest="http://openoffice.org/2001/manifest"><manifest:file-entry '
+    kind = "application/vnd.sun.xml.writer"
+    data = packed(
+        {
+            "mimetype": kind,
+            "content.xml": f'<office:document-content{spaces} office:class="text" office:version="1.0"><office:body>'
+            f"{text}</office:body></office:document-content>",
+            "META-INF/manifest.xml": f'{manifest}manifest:media-type="{kind}" manifest:full-path="/"/>'
+            '<manifest:file-entry manifest:media-type="text/xml" manifest:full-path="content.xml"/>'
+            "</manifest:manifest>",
+        }
+    )
+    body = read(tmp_path, data, kind)
+    assert [(block.kind.value, block.text) for block in body.blocks] == [
+        ("heading", "Crane"),
+        ("list_item", "Fifty tons."),
+    ]
+    assert body.warnings == ["converted"]
 
 
 @needs_libreoffice
