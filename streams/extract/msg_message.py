@@ -11,6 +11,8 @@ import re
 from datetime import datetime
 from typing import Protocol
 
+import msgspec
+
 from streams.decode.unpack.mail_headers import read_headers
 from streams.decode.unpack.model import MemberError
 from streams.decode.unpack.msg import label_of
@@ -98,7 +100,7 @@ def envelope(source: Source, recipients: list[tuple[int, Mailbox]]) -> Envelope:
             people[name] = listed
     moment = next((at for at in (source.moment(n) for n in (SUBMITTED, DELIVERED, CREATED)) if at), None)
     found.subject = " ".join(_subject(source.string(SUBJECT)).split()) or found.subject
-    found.people = people | found.people
+    found.people = people | _named(found.people, people)
     found.created = found.created if found.created and not _is_bad(found) else iso(moment) or found.created
     found.date = found.date or (iso(moment) or "")
     found.message_id = found.message_id or (ids(source.string(MESSAGE_ID)) or [""])[0]
@@ -108,6 +110,15 @@ def envelope(source: Source, recipients: list[tuple[int, Mailbox]]) -> Envelope:
     if _CLASS_NAME.fullmatch(name) and name.upper() != "IPM.NOTE":
         found.others = found.others | {"message-class": name}
     return found
+
+
+def _named(people: dict[str, list[Mailbox]], listed: dict[str, list[Mailbox]]) -> dict[str, list[Mailbox]]:
+    """Mailboxes of the headers; one that is a bare address there has the name that Outlook shows."""
+    names = {box.address.lower(): box.name for boxes in listed.values() for box in boxes if box.address and box.name}
+    return {
+        field: [msgspec.structs.replace(box, name=box.name or names.get(box.address.lower(), "")) for box in boxes]
+        for field, boxes in people.items()
+    }
 
 
 def _is_bad(found: Envelope) -> bool:
