@@ -34,6 +34,8 @@ _SAME_END = 6.0
 _HEAD_ROWS = 3
 _ROWS_A_RULE = 4  # rows of long texts for each rule that divides them; columns of prose have more
 _CODE = re.compile(r"//|/\*|←|:=|==|[;{}]$|\(\)|^(?:end|else|return|for|while|if|import|def)\b|@\w")
+_REMARK = ("▷", "⊳", "//")
+_NUMBERED = re.compile(r"\d{1,3}:(?:\s|$)")  # a line of an algorithm
 _FORMULA = re.compile(r"(?:^|\s)=(?:\s|$)")
 
 Piece = tuple[float, float, str]  # u from and to, text
@@ -94,9 +96,14 @@ def _tells(text: str) -> bool:
 
 
 def _pieces(row: list[Line]) -> list[Piece]:
-    """The pieces of a row; the signs of a formula, the mark before an item and the number of a line are none."""
+    """The pieces of a row; the signs of a formula, the mark before an item and the number of a line are none.
+
+    A line of an algorithm is one piece, with its number before it and the remark at the margin.
+    """
     pieces: list[Piece] = []
     reach = 0.0
+    if _NUMBERED.match(row[0].text) or row[-1].text.startswith(_REMARK):
+        return [(row[0].u0, max(line.u1 for line in row), " ".join(line.text for line in row))]
     for index, line in enumerate(row):
         own = _GAP_OF_SIGNS if _is_bare(line.text) else _GAP
         if pieces and line.u0 - pieces[-1][1] < max(own, reach) * line.size:

@@ -91,6 +91,15 @@ def test_a_listing_with_numbers_and_remarks_is_no_sign(start: float) -> None:
     assert not may_hold_tables(page([row[:2] for row in rows], mono=True), [], FRAME)
 
 
+def test_an_algorithm_between_rules_is_no_sign() -> None:
+    steps = ["payload set S", "initial empty", "update add (e)", "let a = one()", "add a to S", "query size"]
+    rows = [[(72, f"{n}:"), (100, step)] for n, step in enumerate(steps, 1)]
+    rows += [[(72, "7: downstream (e, a)"), (380, "▷ all replicas")], [(100, "pre known (e)"), (380, "▷ delivered")]]
+    rules = [Vector((70, v, 560, v + 0.5), 0, False) for v in (80, 94, 200)]
+    assert not may_hold_tables(page(rows), rules, FRAME)
+    assert not may_hold_tables(page(rows * 3), [], FRAME)
+
+
 @pytest.mark.parametrize(
     "rows",
     [
