@@ -7,6 +7,7 @@ import re
 from selectolax.lexbor import LexborHTMLParser
 
 from streams.extract.html_edges import mark_edges
+from streams.extract.html_hidden import with_hidden
 from streams.extract.html_main import main_content
 from streams.extract.html_meta import PageMeta, page_meta
 from streams.extract.html_walk import Walk, Walker
@@ -78,10 +79,16 @@ def read(request: Request, *, whole_page: bool) -> Draft:
         walk.dropped["nesting"] += flattened
     warnings += sorted(walk.warnings)
     warnings += no_content(walk, meta)
+    blocks, refs = walk.blocks, walk.refs
+    if walk.hidden:
+        blocks, refs = with_hidden(blocks, refs, walk.hidden)
+        walk.dropped["hidden_element"] -= len(walk.hidden)
+        warnings.append("hidden_text")
+        done["hidden_characters"] = str(sum(len(text) for _, text in walk.hidden))
     return Draft(
-        blocks=walk.blocks,
+        blocks=blocks,
         tables=walk.tables,
-        refs=walk.refs,
+        refs=refs,
         title=meta.title,
         authors=meta.authors,
         created=meta.created,

@@ -22,6 +22,7 @@ from streams.extract.html_dom import (
     numeral,
     table_facts,
 )
+from streams.extract.html_hidden import hidden_text
 from streams.extract.html_main import MainContent
 from streams.extract.html_scripts import InlineScripts, first_number, is_deletion
 from streams.extract.html_tables import MAX_COL_SPAN, MAX_ROW_SPAN, RawCell, RawTable, make_table, span
@@ -63,6 +64,7 @@ class Walk:
     blocks: list[Block] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
     refs: dict[int, int] = field(default_factory=dict)
+    hidden: list[tuple[int, str]] = field(default_factory=list)  # texts, and how many blocks stand before them
     dropped: Counter[str] = field(default_factory=Counter)
     warnings: set[str] = field(default_factory=set)
     passwords: int = 0
@@ -206,6 +208,8 @@ class Walker:
             return True
         if is_hidden(tag, attributes):
             self.found.dropped["hidden_element"] += 1
+            if text := hidden_text(node):
+                self.found.hidden.append((len(self.found.blocks), text))
             return True
         if tag == "del" and is_deletion(node, attributes):
             self.found.dropped["deleted_revisions"] += 1

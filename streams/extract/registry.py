@@ -119,7 +119,7 @@ EXTRACTORS: tuple[ExtractorSpec, ...] = (
     ),
     ExtractorSpec(
         name="html",
-        version="2",
+        version="3",
         function="streams.extract.html:extract",
         media_types=("text/html", "application/xhtml+xml"),
         libraries=("selectolax",),

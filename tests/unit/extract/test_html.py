@@ -64,13 +64,36 @@ def test_what_is_not_shown_is_counted(tmp_path: Path) -> None:
     body = html(
         tmp_path,
         "<p>seen</p><script>s()</script><style>x</style><template><p>t</p></template><noscript>n</noscript>"
-        "<p hidden>h</p><b style='color:red; display:none'>h</b>"
-        "<p style='visibility: hidden'>h</p><svg><text>v</text></svg>",
+        "<p hidden><img></p><b style='color:red; display:none'></b>"
+        "<p style='visibility: hidden'><script>s()</script></p><svg><text>v</text></svg>",
     )
     assert kinds(body) == [("paragraph", "seen")]
     assert dropped(body) == {
         "drawing": 1, "hidden_element": 3, "noscript": 1, "script": 1, "style": 1, "template": 1
     }  # fmt: skip
+
+
+def test_hidden_text_is_kept_where_it_stands(tmp_path: Path) -> None:
+    body = html(
+        tmp_path,
+        "<h1>Terms</h1><p>seen</p>"
+        "<div hidden><h2>Fold</h2><p>of the <b>fold</b></p><script>s()</script><div hidden>deep</div></div>"
+        "<figure><img alt=a><figcaption>c<i hidden>x</i></figcaption></figure>"
+        "<table><tr><td>1</td><td>2<b style='display:none'>cell</b></td></tr><tr><td>3</td><td>4</td></tr></table>",
+    )
+    assert [(b.kind.value, b.text, b.hidden) for b in body.blocks] == [
+        ("heading", "Terms", False),
+        ("paragraph", "seen", False),
+        ("paragraph", "Fold\nof the fold\ndeep", True),
+        ("figure", "a", False),
+        ("paragraph", "x", True),
+        ("caption", "c", False),
+        ("paragraph", "cell", True),
+        ("table", "1\t2\n3\t4", False),
+    ]
+    assert body.blocks[5].ref == body.blocks[3].id
+    assert body.blocks[2].section == ["Terms"]
+    assert (body.warnings, body.metadata["hidden_characters"], dropped(body)) == (["hidden_text"], "26", {})
 
 
 def test_furniture_is_labelled(tmp_path: Path) -> None:
