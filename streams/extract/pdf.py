@@ -14,6 +14,7 @@ from streams.extract import (
     pdf_info,
     pdf_layout,
     pdf_links,
+    pdf_loose_figures,
     pdf_order,
     pdf_structure,
     pdf_tables,
@@ -141,13 +142,17 @@ def _items(
     for index, page in enumerate(work.pages):
         laid.append(
             [
-                pdf_layout.paragraphs([line for line in lines if id(line) not in furniture[index]])
-                for _, lines in page.groups
+                pdf_layout.paragraphs(
+                    [line for line in lines if id(line) not in furniture[index]],
+                    work.panels[index] if number == 0 else (),
+                )
+                for number, (_, lines) in enumerate(page.groups)
             ]
         )
     style = pdf_blocks.body_style([paragraph for page in laid for group in page for paragraph in group])
     items: list[Item] = []
     told: set[str] = set()
+    loose = pdf_loose_figures.without_letterheads(work.loose)
     for index, page in enumerate(work.pages):
         items += _watermarks(page, told, work)
         heads = _furniture_items(page, furniture[index])
@@ -156,6 +161,8 @@ def _items(
             made = pdf_blocks.make_items(
                 page.number, number, frame.size[1], laid[index][number], style, outline, work.compounds.__contains__
             )
+            if number == 0 and loose[index]:
+                made = pdf_loose_figures.place_figures(made, loose[index], page.number)
             for item in made:
                 if item.table is None:
                     if item.figure is not None:

@@ -26,6 +26,7 @@ from streams.records import FURNITURE, BlockKind
 _FOOTNOTE = re.compile(r"(?P<marker>\d{1,3}(?=[\s.)])|[⁰¹²³⁴-⁹]{1,3}|[*∗]{1,3}|[†‡§])[.)]?\s*(?=\S)")
 _NUMBERED = re.compile(r"(?:\d+(?:\.\d+)*\.?|[IVX]+\.|[A-Z]\.)\s+\S")
 _HEADING_LETTERS = 200
+_SMALL_CAPITALS = 0.75  # times the body size: the type of headings in capitals
 _FURTHEST = 80  # blocks between the two halves of a paragraph: figures with their labels, tables, notes
 _ENDS_OPEN = (",", ";", "-", "–", "—")
 _SENTENCE_END = (".", "!", "?", ":", "。", "！", "？", "”", '"')
@@ -202,12 +203,14 @@ def _is_heading(paragraph: Paragraph, item: Item, style: Style, outline: Outline
     if sum(c.isalpha() for c in text) < 0.5 * letters(text) or (paragraph.first.lead and not text[:1].isalpha()):
         return False
     short = len(paragraph.rows) <= 2
+    if text[0].islower() and (not short or text.endswith(":")):
+        return False  # the rest of a paragraph whose type is larger than that of the small print around it
     if ratio >= 1.12:
         return item.bold or ratio >= 1.3 or len(paragraph.rows) == 1
     if text[0].islower():
         return False
     bullet = MARKED.match(text) is not None and not text[0].isdigit()
-    if item.bold and not style.bold and ratio >= 0.95:
+    if item.bold and not style.bold and ratio >= (_SMALL_CAPITALS if text.isupper() else 0.95):
         return short and not bullet
     left, right = paragraph.column
     alone = paragraph.gap >= 0.4 and len(paragraph.rows) == 1 and paragraph.first.u1 - left < 0.75 * (right - left)

@@ -13,6 +13,8 @@ from streams.extract.pdf_lines import Line, PageLines
 from streams.records import BlockKind
 
 _ZONE = 0.13  # share of the page's height at its top and at its foot where furniture stands
+_FIRST = 0.03  # the same from the first or last line of the document's pages, whose margins may be wide
+_ENOUGH_LINES = 10  # of a page that shows how wide they are
 _OUTER_ROWS = 4
 _NEAR_BY = 8  # pages
 _SAME_PLACE = 4.0  # points
@@ -47,7 +49,8 @@ def find_furniture(pages: Sequence[PageLines]) -> list[dict[int, BlockKind]]:
     A line is furniture when the same text, figures aside, stands at the same place of another page near by; when it
     counts the pages; or when it stands where furniture of at least three other pages stands.
     """
-    spots = [spot for index, page in enumerate(pages) for spot in _spots(index, page)]
+    margins = _margins(pages)
+    spots = [spot for index, page in enumerate(pages) for spot in _spots(index, page, margins)]
     chosen: dict[int, Spot] = {}
     by_text: defaultdict[tuple[bool, str], list[Spot]] = defaultdict(list)
     for spot in spots:
@@ -63,6 +66,7 @@ def find_furniture(pages: Sequence[PageLines]) -> list[dict[int, BlockKind]]:
         for spot in group:
             if _repeats(spot, by_page, counting, last) or (counting and spot.alone and spot.row == 0):
                 chosen[id(spot.line)] = spot
+    _add_numbers(spots, chosen)
     places: Counter[tuple[bool, int, int]] = Counter()
     for spot in chosen.values():
         places[_place(spot)] += 1
@@ -83,6 +87,14 @@ def find_furniture(pages: Sequence[PageLines]) -> list[dict[int, BlockKind]]:
         for row in range(_apart_from_body(rows, pages[index].groups[0][1], top)):
             found[index].update((id(spot.line), furniture_kind(spot.line.text, spot.top)) for spot in rows[row])
     return found
+
+
+def _add_numbers(spots: Sequence[Spot], chosen: dict[int, Spot]) -> None:
+    """Adds page numbers that stand elsewhere than on the other pages, as on the first one, and go with theirs."""
+    steps = Counter(_value(spot) - spot.page for spot in chosen.values() if _PAGE_NUMBER.fullmatch(spot.line.text))
+    for spot in spots:
+        if spot.row == 0 and _PAGE_NUMBER.fullmatch(spot.line.text) and steps[_value(spot) - spot.page] > 1:
+            chosen[id(spot.line)] = spot
 
 
 def _apart_from_body(rows: dict[int, list[Spot]], lines: list[Line], top: bool) -> int:
@@ -146,18 +158,31 @@ def _roman(text: str) -> int:
     return sum(-a if a < b else a for a, b in zip(values, [*values[1:], 0], strict=True))
 
 
-def _spots(index: int, page: PageLines) -> list[Spot]:
+def _margins(pages: Sequence[PageLines]) -> tuple[float, float]:
+    """The white at the top and at the foot of all pages, in points."""
+    tops: list[float] = []
+    feet: list[float] = []
+    for page in pages:
+        for frame, lines in page.groups[:1]:
+            if len(lines) >= _ENOUGH_LINES:
+                tops.append(min(line.v0 for line in lines))
+                feet.append(frame.size[1] - max(line.v1 for line in lines))
+    return min(tops, default=0.0), min(feet, default=0.0)
+
+
+def _spots(index: int, page: PageLines, margins: tuple[float, float]) -> list[Spot]:
     found: list[Spot] = []
     for frame, lines in page.groups[:1]:
         height = frame.size[1]
         large = _LARGE * _body_size(lines)
-        for top in (True, False):
+        for top, margin in zip((True, False), margins, strict=True):
+            depth = max(_ZONE * height, min(margin, 0.4 * height) + _FIRST * height)
             zone = [
                 line
                 for line in lines
                 if not line.solid
                 and not is_caption(line.text)
-                and (line.v1 <= height * _ZONE if top else line.v0 >= height * (1 - _ZONE))
+                and (line.v1 <= depth if top else line.v0 >= height - depth)
             ]
             zone.sort(key=lambda line: (line.base if top else -line.base, line.u0))
             edges = sorted(((line.v0, line.v1) for line in lines), key=lambda edge: edge[0] if top else -edge[1])

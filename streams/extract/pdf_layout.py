@@ -12,11 +12,13 @@ import msgspec
 from streams.extract.pdf_columns import is_right_to_left, letters, regions, wide
 from streams.extract.pdf_initials import close_up, with_initials
 from streams.extract.pdf_lines import Line
+from streams.extract.pdf_panels import groups
+from streams.extract.tools.mupdf import Box
 
 _SENTENCE_END = (".", "!", "?", ":", ".”", '."', ".)", "。", "！", "？")
 MARKED = re.compile(
-    r"([•‣◦▪●○■□➢✓✔►▶❖]|[o\-–—−*·\ufffd](?=\s)|\(?\d{1,3}[.)](?=\s)|\(?[a-z][.)](?=\s)|\([A-Z]\)(?=\s)"
-    r"|\(?[ivx]{1,5}[.)](?=\s)|\[\d{1,3}\](?=\s))\s*(?=\S)"
+    r"([•‣◦▪●○■□➢✓✔►▶❖]|[o\-–—−*·\ufffd](?=\s)|(?!\(\d{3}\)\s?\d{3}[-. ]\d)\(?\d{1,3}[.)](?=\s)"
+    r"|\(?[a-z][.)](?=\s)|\([A-Z]\)(?=\s)|\(?[ivx]{1,5}[.)](?=\s)|\[\d{1,3}\](?=\s))\s*(?=\S)"
 )
 CAPTION = re.compile(
     r"(?P<label>Figure|Fig\.?|FIGURE|Table|TABLE|Tab\.|Exhibit|Chart|Listing|Scheme|Algorithm"
@@ -28,6 +30,7 @@ CAPTION = re.compile(
 LEADER = re.compile(r"(?:\s?[.·…]){5,}\s*")
 ENTRY = re.compile(r".*… \S{1,8}$")  # of a table of contents
 _COUNTED = re.compile(r"(\d{1,3})\s+\S")
+_LEAST_HANGING = 3  # lines that step in and out again
 _NEIGHBOURS = 24  # pieces of a row that a further piece is compared with
 RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹†‡"
 
@@ -90,12 +93,25 @@ class Paragraph(msgspec.Struct, gc=False):
         )
 
 
-def paragraphs(lines: Sequence[Line]) -> list[Paragraph]:
-    """Paragraphs of the lines of one frame of a page, in reading order."""
-    found: list[Paragraph] = []
-    for index, region in enumerate(regions(with_initials(list(lines)))):
-        found += _split(rows(region), index)
-    return found
+def paragraphs(lines: Sequence[Line], panels: Sequence[Box] = ()) -> list[Paragraph]:
+    """Paragraphs of the lines of one frame of a page, in reading order; `panels` are boxes drawn around some."""
+    left = with_initials(list(lines))
+    found = groups(left, panels)
+    for index, group in enumerate(found):
+        gone = {id(line) for cell in group.cells for line in cell}
+        u0, v0, u1, v1 = group.box
+        stand_in = Line("", u0, v0, u1, v1, v1, 10.0, bold=False, italic=False, mono=False, panels=index)
+        left = [*(line for line in left if id(line) not in gone), stand_in]
+    parts: list[list[Row]] = []
+    for region in regions(left):
+        parts.append([])
+        for row in rows(region):
+            if row.lines[0].panels < 0:
+                parts[-1].append(row)
+            else:
+                parts += [rows(part) for cell in found[row.lines[0].panels].cells for part in regions(cell)]
+                parts.append([])
+    return [paragraph for index, part in enumerate(filter(None, parts)) for paragraph in _split(part, index)]
 
 
 # --- rows ---------------------------------------------------------------------------------------------------------
@@ -178,9 +194,10 @@ def _split(column: list[Row], region: int) -> list[Paragraph]:
     left = min(row.u0 for row in column)
     right = max(row.u1 for row in column)
     leadings = _leadings(column)
+    hanging = left if _is_hanging(column, left, right) else None
     found = [Paragraph([column[0]], (left, right), region, gap=1.0)]
     for before, row in pairwise(column):
-        if _breaks(found[-1], before, row, leadings, right):
+        if _breaks(found[-1], before, row, leadings, right, hanging):
             gap = max(0.0, row.v0 - before.v1) / row.size
             found.append(Paragraph([row], (left, right), region, round(gap, 3)))
         else:
@@ -206,8 +223,32 @@ def _usual(steps: list[float]) -> float:
     return min(2.2, max(1.0, usual))
 
 
-def _breaks(paragraph: Paragraph, before: Row, row: Row, leadings: dict[int, float], right: float) -> bool:
-    """Whether `row` begins a paragraph of its own."""
+def _is_hanging(column: list[Row], left: float, right: float) -> bool:
+    """Whether the first lines of paragraphs stand out to the left, as in a bibliography.
+
+    There a line that steps back to the edge follows the end of an entry; where first lines stand deeper, it follows one
+    of them, which runs on.
+    """
+    deeper = backward = after_end = after_long = 0
+    for before, row in pairwise(column):
+        if row.solid or before.solid or row.tabular or before.tabular:
+            continue
+        step = (row.u0 - before.u0) / row.size
+        ended = before.text.endswith(_SENTENCE_END) or right - before.u1 > 0.25 * (right - left)
+        if 0.7 < step < 6:
+            deeper += 1
+            after_long += right - before.u1 < 0.25 * (right - left)
+        elif step < -0.7 and abs(row.u0 - left) < 0.5 * row.size:
+            backward += 1
+            after_end += ended
+    few = min(deeper, backward) < _LEAST_HANGING
+    return not few and after_long >= 0.75 * deeper and after_end >= 0.75 * backward
+
+
+def _breaks(
+    paragraph: Paragraph, before: Row, row: Row, leadings: dict[int, float], right: float, hanging: float | None
+) -> bool:
+    """Whether `row` begins a paragraph of its own. `hanging`: where first lines begin that stand out to the left."""
     if row.solid or before.solid:
         return True
     size = max(row.size, before.size)
@@ -227,7 +268,23 @@ def _breaks(paragraph: Paragraph, before: Row, row: Row, leadings: dict[int, flo
         return True
     if ENTRY.match(before.text) or (_counts_on(paragraph.first, row) and not row.mono):
         return True
-    return _style_breaks(paragraph, before, row, right) or _indent_breaks(paragraph, before, row, right)
+    if _style_breaks(paragraph, before, row, right):
+        return True
+    if hanging is not None:
+        back = before.u0 - row.u0 > 0.7 * row.size
+        ended = before.text.endswith(_SENTENCE_END) or right - before.u1 > 0.25 * (right - hanging)
+        return abs(row.u0 - hanging) < 0.5 * row.size and (back or ended)
+    return not _is_ragged_left(paragraph, row) and _indent_breaks(paragraph, before, row, right)
+
+
+def _is_ragged_left(paragraph: Paragraph, row: Row) -> bool:
+    """Whether a row begins where it does because it is centred below the rows above, or ends with all of them."""
+    rows, near = [*paragraph.rows[-3:], row], 0.3 * row.size
+    begins = sorted(other.u0 for other in rows)
+    steps = sum(b - a > near for a, b in pairwise(begins))
+    if steps and all(abs(other.u0 + other.u1 - row.u0 - row.u1) < 2 * near for other in rows):
+        return True
+    return steps > 1 and all(abs(other.u1 - row.u1) < near for other in rows)
 
 
 def _counts_on(first: Row, row: Row) -> bool:
@@ -237,8 +294,8 @@ def _counts_on(first: Row, row: Row) -> bool:
 
 
 def _begins_item(row: Row, before: Row, paragraph: Paragraph, right: float) -> bool:
-    if not MARKED.match(row.text):
-        return False
+    if not MARKED.match(row.text) or (row.text[0] in "·•" and f" {row.text[0]} " in before.text):
+        return False  # such a sign may stand between the words of an enumeration, too
     # a line may begin with "5. " or "[3] " or "- " by chance: where the text above goes on to the edge without an end,
     # or for a dash, an item does not stand where that text's lines begin
     first = paragraph.first

@@ -98,11 +98,12 @@ class Line(msgspec.Struct, gc=False):
     ocr: bool = False
     table: int = -1  # stands for a table: its index on the page
     figure: int = -1  # stands for a figure: its index on the page
+    panels: int = -1  # stands for panels side by side: their index in the layout of the page
 
     @property
     def solid(self) -> bool:
         """Whether it stands for something that is no line of text."""
-        return self.table >= 0 or self.figure >= 0
+        return self.table >= 0 or self.figure >= 0 or self.panels >= 0
 
 
 class PageLines(msgspec.Struct, kw_only=True):

@@ -11,6 +11,8 @@ from streams.extract import pdf_figures, pdf_info, pdf_layout, pdf_tables
 from streams.extract.pdf_grid import PageTable
 from streams.extract.pdf_lines import PageLines, page_lines
 from streams.extract.pdf_links import PlacedLink, placed_links
+from streams.extract.pdf_loose_figures import find_loose_figures
+from streams.extract.pdf_panels import drawn_panels
 from streams.extract.pdf_pictures import Pictures
 from streams.extract.pdf_stand_ins import replace
 from streams.extract.pdf_text_layer import TextLayers
@@ -28,6 +30,8 @@ class Work(msgspec.Struct, kw_only=True):
     pages: list[PageLines] = []
     tables: list[list[PageTable]] = []  # by page
     figures: list[list[str]] = []
+    panels: list[list[Box]] = []  # frames drawn around text, in the main frame
+    loose: list[list[Box]] = []  # figures without a caption, in the main frame
     marks: list[Marks] = []
     links: list[list[PlacedLink]] = []
     rotations: list[int] = []
@@ -72,6 +76,8 @@ def read_pages(pdf: Pdf, reader: str | None = None) -> Work:
             pdf.replace_words(number, _without_watermarks(pdf.words(number), lines.watermarks))
         tables = pdf_tables.page_tables(pdf, page, lines, work.warn, unreadable=unreadable)
         figures = _figures(page, lines)
+        work.panels.append([] if lines.ocr or not lines.groups else drawn_panels(page, *lines.groups[0]))
+        work.loose.append([] if lines.ocr or not lines.groups else find_loose_figures(page, *lines.groups[0]))
         for _, group in lines.groups:
             for line in group:
                 if "-" in line.text:

@@ -31,6 +31,7 @@ _LONG_CONTENT = 4 * 1024 * 1024
 _EOF_WINDOW = 2048  # Acrobat looks for %%EOF in the last 1,024 bytes (ISO 32000-1, implementation note 18); be generous
 _ITALIC, _MONO, _BOLD = 1 << 1, 1 << 3, 1 << 4
 _SUPERSCRIPT = 1 << 0
+_BOLD_FONT, _ITALIC_FONT = (".B", ".BI"), (".I", ".BI")  # names that some publishers' programs give to subsets
 _SYMBOLS = re.compile("symbol|dingbat|wingding|webding|marlett|icon|awesome", re.IGNORECASE)
 
 T = TypeVar("T")
@@ -381,8 +382,10 @@ def _lines(blocks: list[Any], place: _Placement) -> Iterator[RawLine]:
                     span["text"],
                     float(span["size"]),
                     str(span["font"]),
-                    bool(span["flags"] & _BOLD) or bool(span.get("char_flags", 0) & 8),
-                    bool(span["flags"] & _ITALIC),
+                    bool(span["flags"] & _BOLD)
+                    or bool(span.get("char_flags", 0) & 8)
+                    or span["font"].endswith(_BOLD_FONT),
+                    bool(span["flags"] & _ITALIC) or span["font"].endswith(_ITALIC_FONT),
                     bool(span["flags"] & _MONO),
                     bool(span["flags"] & _SUPERSCRIPT),
                     span.get("alpha", 255) > 0,

@@ -75,3 +75,24 @@ def test_tilted_labels_of_a_chart_are_no_watermarks(tmp_path: Path) -> None:
         at = pymupdf.Point(120 + 40 * n, 400)
         maker.page.insert_text(at, label, fontsize=9, morph=(at, pymupdf.Matrix(45)))
     assert not texts(run(tmp_path, maker), BlockKind.BOILERPLATE)
+
+
+def test_running_heads_below_a_wide_margin_are_found(tmp_path: Path) -> None:
+    maker = Maker()
+    for n in range(4):
+        maker.new_page().text(280, 170, f"H. R. 1904 -- {n + 3}", 9)
+        maker.lines(120, 200, [f"Line {m} of page {n} says something of its own" for m in range(30)])
+    assert texts(run(tmp_path, maker), BlockKind.PAGE_HEADER) == [f"H. R. 1904 -- {n + 3}" for n in range(4)]
+
+
+def test_a_number_that_goes_with_those_at_another_place_is_a_page_number(tmp_path: Path) -> None:
+    maker = Maker()
+    for n in range(4):
+        maker.new_page().lines(72, 110, [f"Line {m} of page {n} says something of its own" for m in range(40)])
+        maker.text(520, 60, str(n + 41), 9) if n else maker.text(300, 770, "41", 9).text(72, 784, "A note below", 9)
+    assert texts(run(tmp_path, maker), BlockKind.PAGE_NUMBER) == ["42", "43", "44"]
+    maker = Maker()
+    for n in range(4):
+        maker.new_page().lines(72, 110, [f"Line {m} of page {n} says something of its own" for m in range(45)])
+        maker.text(520, 60, str(n + 41), 9) if n else maker.text(300, 765, "41", 9)
+    assert texts(run(tmp_path, maker), BlockKind.PAGE_NUMBER) == ["41", "42", "43", "44"]
