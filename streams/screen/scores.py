@@ -7,17 +7,20 @@ import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from functools import cache, lru_cache
+from operator import mul
 from typing import NamedTuple
 
 from streams.records import FURNITURE, BlockKind, BlockSource, CanonBody
 from streams.screen import words
 from streams.screen.counting import character_counts
 from streams.screen.language import LATIN, NO_LANGUAGE, is_spaced, ranking, scripts
+from streams.screen.words import Words
 
 LOOSE = frozenset({BlockKind.TABLE, BlockKind.CODE, BlockKind.FORMULA, BlockKind.FORM_FIELD})
 """Kinds whose text is no prose: names, numbers and symbols are what they are made of."""
 
 NGRAM = 10
+_ODD = 0x9E3779B97F4A7C15  # multiplier of a rolling hash
 LONG_TOKEN = 40
 MIN_LINES = 20
 MIN_NGRAM_TOKENS = 200
@@ -123,6 +126,13 @@ def parts(body: CanonBody) -> list[Part]:
     return [Part(n, "\n".join(prose.get(n, ())), "\n".join(loose.get(n, ()))) for n in numbers]
 
 
+def stretches(body: CanonBody) -> list[str]:
+    """Prose that runs on from line to line: of each page, for a column may be in many blocks; else of each block."""
+    return [part.prose for part in parts(body) if part.number is not None] + [
+        block.text for block in body.blocks if block.page is None and block.kind not in FURNITURE | LOOSE
+    ]
+
+
 class Rate(NamedTuple):
     """Words and how many of them a word list knows. `known` is None where no list can tell."""
 
@@ -136,12 +146,12 @@ class Rate(NamedTuple):
         return self.known / self.words if self.known is not None and self.words else None
 
 
-def spaced_words(text: str) -> Counter[str] | None:
+def spaced_words(text: str) -> Words | None:
     """The words of a text; None where its script sets none apart, for there a word count would be a lie."""
     return words.tokens(text) if is_spaced(scripts(text)) else None
 
 
-def dictionary_rate(text: str, tokens: Counter[str] | None, languages: Sequence[str | None], *, enough: float) -> Rate:
+def dictionary_rate(text: str, tokens: Words | None, languages: Sequence[str | None], *, enough: float) -> Rate:
     """The best rate of any likely language: a document may say it is English and be German.
 
     Args:
@@ -176,12 +186,12 @@ def dictionary_rate(text: str, tokens: Counter[str] | None, languages: Sequence[
     return Rate(total, best, no_language, code)
 
 
-def _try(tokens: Counter[str], language: str | None, tried: set[str]) -> tuple[int, str | None]:
+def _try(tokens: Words, language: str | None, tried: set[str]) -> tuple[int, str | None]:
     code = words.list_for(language)
     if code is None or code in tried:
         return -1, None
     tried.add(code)
-    return words.known(tokens, code), code
+    return tokens.known(code), code
 
 
 def _first(pair: tuple[int, str | None]) -> int:
@@ -197,14 +207,16 @@ class TokenLengths(NamedTuple):
     long_share: float  # of all letters, those in words longer than LONG_TOKEN
 
 
-def token_lengths(tokens: Counter[str] | None) -> TokenLengths | None:
+def token_lengths(tokens: Words | None) -> TokenLengths | None:
     """Of a text's `spaced_words`; None without any."""
     if not tokens:
         return None
-    count = tokens.total()
-    total = sum(len(word) * times for word, times in tokens.items())
-    long = sum(len(word) * times for word, times in tokens.items() if len(word) > LONG_TOKEN)
-    return TokenLengths(count, total / count, max(map(len, tokens)), long / total)
+    count, lengths = tokens.total(), list(map(len, tokens))
+    total, longest = sum(map(mul, lengths, tokens.values())), max(lengths)
+    long = 0
+    if longest > LONG_TOKEN:
+        long = sum(len(word) * times for word, times in tokens.items() if len(word) > LONG_TOKEN)
+    return TokenLengths(count, total / count, longest, long / total)
 
 
 def repeated_lines(text: str) -> float:
@@ -222,8 +234,13 @@ def repeated_ngrams(text: str) -> float:
     if len(tokens) < MIN_NGRAM_TOKENS:
         return 0.0
     runs = len(tokens) - NGRAM + 1
-    seen = set(map(hash, zip(*(tokens[start:] for start in range(NGRAM)), strict=False)))
-    return 1 - len(seen) / runs
+    import numpy as np
+
+    hashes = np.fromiter(map(hash, tokens), np.int64, len(tokens)).view(np.uint64)
+    rolled = np.zeros(runs, np.uint64)
+    for start in range(NGRAM):
+        rolled = rolled * _ODD + hashes[start : start + runs]  # modulo 2**64
+    return 1 - len(np.unique(rolled)) / runs
 
 
 def without_copies(pages: Sequence[Part]) -> list[Part]:
@@ -272,8 +289,18 @@ def letters_and_digits(prose: str) -> tuple[int, float]:
     """Characters of the prose that are no space (leaders collapsed), and the share of letters and digits in them."""
     if "://" in prose:
         prose = " ".join(chunk for chunk in prose.split() if "://" not in chunk)
-    found = count_characters(_LEADERS.sub(r"\1", prose))
+    if _has_leaders(prose):
+        prose = _LEADERS.sub(r"\1", prose)
+    found = count_characters(prose)
     return found.ink, (found.letters + found.digits) / found.ink if found.ink else 1.0
+
+
+def _has_leaders(text: str) -> bool:
+    """Whether there may be any: most texts have no sign twice in a row, and the expression takes its time."""
+    counts = character_counts(text)
+    between = ["", *filter(str.isspace, counts)]
+    signs = (sign for sign, count in counts.items() if count >= 4 and not sign.isalnum() and not sign.isspace())
+    return any(f"{sign}{gap}{sign}" in text for sign in signs for gap in between)
 
 
 def amount_of_writing(text: str) -> int:

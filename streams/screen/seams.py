@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from math import exp, log
 
 LEAST_LINES = 8
@@ -25,6 +25,7 @@ _FREQUENT, _LEAST_USES = 25, 3  # words of the document that stand for themselve
 _SHRINK = 3.0  # pairs by chance that are added to those that were counted
 _BROKEN_AFTER = 0.1  # of the lines of a mixed column, those that have nothing to do with the line after the next
 _BROKEN = 0.3  # of all others at most, those that have nothing to do with the next line
+_WIDEST = 85  # letters and signs of a line in a column; what is longer is a paragraph
 _GAP = re.compile(r"\s{3,}")  # between columns that stand beside one another
 
 _CLOSING, _OPENING = "\"'”’»)]“", "\"'“‘„«([¿¡”»"
@@ -45,28 +46,34 @@ Pair = Callable[[str, str], float]
 """Last word of a line, first of another: how much likelier they stand together than by chance (natural logarithm)."""
 
 
-def columns_across(text: str, *, spaced: bool) -> float:
+def columns_across(stretches: Sequence[str], *, spaced: bool) -> float:
     """The evidence that two columns were read across, somewhere in a text: 0 for none, in nats.
 
     Args:
-        text: prose with the lines that its page had.
+        stretches: prose with the lines that its page had; text runs on inside a stretch (a page, or a block) alone.
         spaced: whether words stand apart; else characters are taken for words.
     """
-    lines = [line for raw in text.split("\n") for cell in _cells(raw) if (line := _words(cell, spaced))]
-    if len(lines) < LEAST_LINES or all(line[-1][-1] in _STOPS for line in lines):
+    texts = [[line for raw in text.split("\n") for cell in _cells(raw) if (line := _words(cell, spaced))]
+             for text in stretches if "\n" in text]  # fmt: skip
+    texts = [lines for lines in texts if len(lines) > 2]
+    if sum(map(len, texts)) < LEAST_LINES:
         return 0.0
-    together = _pairs(lines)
+    together = _pairs(texts)
     best = current = 0.0
-    for at in range(len(lines) - 2):
-        end, one, other = lines[at][-1], lines[at + 1][0], lines[at + 2][0]
-        if not (_end(end) != _NUMBER and _beginning(one) < _DIGIT and _beginning(other) < _DIGIT):
-            continue  # rows of figures have an order of their own
-        next_one, after = together(end, one), together(end, other)
-        current += log(_mixed(after, _BROKEN_AFTER)) - log(
-            max(_mixed(next_one, share) for share in (_BROKEN, _BROKEN_AFTER))
-        )
-        current = max(current, 0.0)
-        best = max(best, current)
+    for lines in texts:
+        narrow = [sum(map(len, line)) <= _WIDEST for line in lines]
+        for at in range(len(lines) - 2):
+            end, one, other = lines[at][-1], lines[at + 1][0], lines[at + 2][0]
+            kinds = {_beginning(one), _beginning(other)}
+            if not all(narrow[at : at + 3]) or _end(end) == _NUMBER or max(kinds) >= _DIGIT:
+                continue  # paragraphs, a line each; rows of figures, which have an order of their own
+            if _end(end) == _STOP and len(kinds) == 1:
+                continue  # after a full stop any sentence may begin
+            after, next_one = together(end, other), together(end, one)
+            current += log(_mixed(after, _BROKEN_AFTER))
+            current -= log(max(_mixed(next_one, share) for share in (_BROKEN, _BROKEN_AFTER)))
+            current = max(current, 0.0)
+            best = max(best, current)
     return best
 
 
@@ -84,10 +91,10 @@ def _words(line: str, spaced: bool) -> Sequence[str]:
     return line.split() if spaced else "".join(line.split())
 
 
-def _pairs(lines: Iterable[Sequence[str]]) -> Pair:
+def _pairs(texts: Iterable[Iterable[Sequence[str]]]) -> Pair:
     """Learned from the pairs inside the lines; seams are what is asked about."""
     words: list[str] = []
-    for line in lines:
+    for line in chain.from_iterable(texts):
         words += line
         words.append("")
         if len(words) > MOST_WORDS:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 from streams.records import NEEDS_RECOGNITION, BlockSource, CanonBody, Method, Outcome, PageScores, Screening
 from streams.screen import scores as numbers
 from streams.screen import words
@@ -15,6 +13,7 @@ from streams.screen.scores import Part
 from streams.screen.seams import columns_across
 from streams.screen.spelling import signs_in_words, spelling
 from streams.screen.unspaced import characters
+from streams.screen.words import Words
 
 _INSTEAD = {
     "login_page": "a login page",
@@ -254,7 +253,7 @@ class _Case:
         elif rate.value < limits.doubtful_dictionary_rate and rate.words >= limits.min_dictionary_tokens:
             self.warnings.append("doubtful_words")
 
-    def _spelling(self, tokens: Counter[str], code: str) -> None:
+    def _spelling(self, tokens: Words, code: str) -> None:
         """Words that no language has, where too many others are known for the rate alone to tell."""
         limits, prose = self.limits, self.whole.prose
         found = spelling(tokens, code, self._other_lists(code))
@@ -374,8 +373,8 @@ class _Case:
                 self.damaged.setdefault("reading_order", set()).add(number)
         if orders:
             self.scores["reading_order"] = min(orders.values())
-        prose = self.whole.prose
-        self.scores["columns_across"] = across = columns_across(prose, spaced=is_spaced(scripts(prose)))
+        spaced = is_spaced(scripts(self.whole.prose))
+        self.scores["columns_across"] = across = columns_across(numbers.stretches(self.body), spaced=spaced)
         if across > limits.max_columns_across:
             self._hold("reading_order", "text goes on after the next line, as where columns are read across")
         tables = self.body.tables

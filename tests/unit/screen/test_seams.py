@@ -39,7 +39,7 @@ def test_columns_read_across_are_held(dose: float) -> None:
 def test_columns_that_stand_beside_one_another_in_a_text() -> None:
     lines = interleaved_lines(_story(90), "en", 1.0, _dice()).split("\n")
     beside = "\n".join(f"{left:<46}{right}" for left, right in zip(lines[::2], lines[1::2], strict=False))
-    assert columns_across(beside, spaced=True) > 20
+    assert columns_across([beside], spaced=True) > 20
 
 
 HARMLESS = {
@@ -55,10 +55,10 @@ HARMLESS = {
 
 @pytest.mark.parametrize("name", sorted(HARMLESS))
 def test_what_does_not_run_on_gathers_nothing(name: str) -> None:
-    assert columns_across(HARMLESS[name], spaced=True) < 4
+    assert columns_across([HARMLESS[name]], spaced=True) < 4
 
 
 def test_short_and_odd_texts() -> None:
     for text in ("", "\n" * 50, "one line", "a\nb\nc", "\u3000\n" * 20, "’\n" * 20, "\ud800\n" * 20):
-        assert columns_across(text, spaced=True) == 0 or len(text) > 30
-        columns_across(text, spaced=False)
+        assert columns_across([text], spaced=True) == 0 or len(text) > 30
+        columns_across([text], spaced=False)
