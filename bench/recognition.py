@@ -158,7 +158,7 @@ def _work(pipe: Any, files: list[Path], most: int) -> None:
 
 
 class _Engine(threading.Thread):
-    """The most memory that a process of the engine had; what its parent had when it was forked does not count."""
+    """The most memory that the processes of the engine had together; what forks share counts for each of them."""
 
     def __init__(self) -> None:
         super().__init__(daemon=True)
@@ -166,12 +166,15 @@ class _Engine(threading.Thread):
 
     def run(self) -> None:
         while True:
-            for children in Path("/proc/self/task").glob("*/children"):
-                for pid in _read(children).split():
-                    status = dict(line.split(":", 1) for line in _read(Path(f"/proc/{pid}/status")).splitlines())
-                    if status.get("Name", "").strip().startswith("tesseract"):
-                        self.most_mb = max(self.most_mb, int(status.get("VmHWM", "0 kB").split()[0]) / 1024)
+            resident = (_read(Path(f"/proc/{pid}/statm")).split() for pid in _descendants(os.getpid()))
+            pages = sum(int(found[1]) for found in resident if found)
+            self.most_mb = max(self.most_mb, pages * os.sysconf("SC_PAGE_SIZE") / (1 << 20))
             time.sleep(0.05)
+
+
+def _descendants(pid: int) -> list[int]:
+    children = [int(child) for found in Path(f"/proc/{pid}/task").glob("*/children") for child in _read(found).split()]
+    return [*children, *(deeper for child in children for deeper in _descendants(child))]
 
 
 def _read(path: Path) -> str:
@@ -266,5 +269,11 @@ def _as_pictures(file: Path, most: int, target: Path) -> list[tuple[int, str]]:
 
 
 def _cpu() -> float:
-    own, engine = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
-    return own.ru_utime + own.ru_stime + engine.ru_utime + engine.ru_stime
+    """Seconds of this process, of those that it has ended, and of those that are ready for the next page."""
+    own, ended = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
+    ticks = 0
+    for pid in _descendants(os.getpid()):
+        stat = _read(Path(f"/proc/{pid}/stat")).rpartition(")")[2].split()
+        ticks += sum(map(int, stat[11:15]))  # proc(5): utime, stime, cutime, cstime
+    own_s, ended_s = own.ru_utime + own.ru_stime, ended.ru_utime + ended.ru_stime
+    return own_s + ended_s + ticks / os.sysconf("SC_CLK_TCK")

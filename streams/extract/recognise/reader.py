@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from functools import cache
 from itertools import groupby
 from statistics import median
 
@@ -67,6 +66,7 @@ class Reading(msgspec.Struct, kw_only=True):
     turn: int = 0  # degrees clockwise by which the page was turned to be upright
     skew: float = 0.0  # degrees clockwise by which its lines sank
     languages: tuple[str, ...] = ()
+    seen: Image.Image | None = None  # the page as the engine saw it, while it is worked on
 
     @property
     def words(self) -> list[SeenWord]:
@@ -151,7 +151,7 @@ class Reader:
             reading, script_missing = self._doubted(image, reading, dpi)
         reading = self._larger(reading, enlarge, dark, dpi)
         reading, missing = self._in_its_language(image, enlarge, dark, reading, dpi)
-        reading = self._with_rest(image, enlarge, dark, reading, dpi)
+        reading = msgspec.structs.replace(self._with_rest(reading, dpi), seen=None)
         if missing is None and not reading.is_sure:
             missing = script_missing
         if missing is not None:
@@ -169,7 +169,15 @@ class Reader:
             upright = straightened(upright, -angle)
         seen = without_rules(upright)
         lines = without_leaders(self._engine.read(seen, languages, dpi=dpi, seconds=self._left()))
-        return Reading(lines=lines, size=upright.size, factor=factor, turn=turn, skew=angle, languages=tuple(languages))
+        return Reading(
+            lines=lines,
+            size=upright.size,
+            factor=factor,
+            turn=turn,
+            skew=angle,
+            languages=tuple(languages),
+            seen=seen,
+        )
 
     def _left(self) -> float:
         """Seconds that are left for the page."""
@@ -183,7 +191,11 @@ class Reader:
         if reading.is_sure and abs(skew(turned(image, turn))) < WORTH_MENDING:
             # the engine turned the lines itself, and reads them no better again
             return msgspec.structs.replace(
-                reading, lines=turned_lines(reading.lines, reading.size, turn), size=reading.size[::-1], turn=turn
+                reading,
+                lines=turned_lines(reading.lines, reading.size, turn),
+                size=reading.size[::-1],
+                turn=turn,
+                seen=reading.seen and turned(reading.seen, turn),
             )
         for degrees in (turn, (turn + 180) % 360) if reading.is_sure else ((turn + 180) % 360, turn):
             upright = self._attempt(image, degrees, self._now, dpi)
@@ -276,30 +288,26 @@ class Reader:
         unread = [p for p in paragraphs if (confidence(_words(p)) or 0) < WORD]
         count = sum(letters(line.text) for part in unread for line in part)
         if count >= max(_UNREAD_LETTERS, _UNREAD_SHARE * letters(reading.text)) and len(unread) < len(paragraphs):
-            more, lost = self._script_of_parts(image, reading, unread)
+            more, lost = self._script_of_parts(reading, unread)
             languages = (*languages, *more)
             missing = missing or lost
-        page: Callable[[], _Sized] = cache(lambda: _as_read(image, enlarge, dark, reading))
         if languages != reading.languages:
-            whole, factor = page()
+            whole, factor = _as_read(image, enlarge, dark, reading)
             again = self._attempt(whole, reading.turn, languages, dpi and round(dpi * factor), factor)
             if again.evidence >= _AS_GOOD * reading.evidence:
                 self._now = again.languages
-                return self._with_parts(page, again, dpi), missing
-        return self._with_parts(page, reading, dpi), missing
+                return self._with_parts(again, dpi), missing
+        return self._with_parts(reading, dpi), missing
 
-    def _with_parts(self, page: Callable[[], _Sized], reading: Reading, dpi: int | None) -> Reading:
+    def _with_parts(self, reading: Reading, dpi: int | None) -> Reading:
         """The reading with the paragraphs in other languages read once more: those alone, for that is half the work."""
         paragraphs = paragraphs_of(reading)
         texts = [" ".join(line.text for line in lines) for lines in paragraphs]
         told = by_language.of_parts(texts, reading.languages)
         parts = parts_of(paragraphs, [code if code in self._installed else None for code in told])
-        if not parts:
+        upright = reading.seen
+        if not parts or upright is None:
             return reading
-        image, factor = page()
-        if factor != reading.factor:
-            return reading
-        upright = _upright(image, reading)
         languages = list(reading.languages)
         for numbers in parts[:_MOST_PARTS]:
             before = [line for number in numbers for line in paragraphs[number]]
@@ -310,7 +318,7 @@ class Reader:
             lines = self._engine.read(
                 upright.crop((left, top, right, bottom)),
                 with_both,
-                dpi=dpi and round(dpi * factor),
+                dpi=dpi and round(dpi * reading.factor),
                 seconds=self._left(),
             )
             lines = placed(without_leaders(lines), left, top, numbers[0])
@@ -322,29 +330,23 @@ class Reader:
         found = [line for lines in paragraphs for line in lines]
         return msgspec.structs.replace(reading, lines=found, languages=tuple(dict.fromkeys(languages)))
 
-    def _with_rest(
-        self, image: Image.Image, enlarge: Enlarge, dark: bool, reading: Reading, dpi: int | None
-    ) -> Reading:
+    def _with_rest(self, reading: Reading, dpi: int | None) -> Reading:
         """The reading, and what it has passed over: read as one block, for it may have been taken for a picture."""
-        image, factor = _as_read(image, enlarge, dark, reading)
-        rest = unread(_upright(image, reading), reading.lines) if factor == reading.factor else None
+        rest = unread(reading.seen, reading.lines) if reading.seen is not None else None
         if rest is None:
             return reading
-        lines = self._engine.read(
-            rest, reading.languages, dpi=dpi and round(dpi * factor), seconds=self._left(), block=True
-        )
+        dpi = dpi and round(dpi * reading.factor)
+        lines = self._engine.read(rest, reading.languages, dpi=dpi, seconds=self._left(), block=True)
         found = [line for line in without_leaders(lines) if (confidence(line.words) or 0.0) >= WORD]
         number = len(paragraphs_of(reading))
         return msgspec.structs.replace(reading, lines=[*reading.lines, *placed(found, 0, 0, number)])
 
-    def _script_of_parts(
-        self, image: Image.Image, reading: Reading, parts: list[list[SeenLine]]
-    ) -> tuple[tuple[str, ...], str | None]:
+    def _script_of_parts(self, reading: Reading, parts: list[list[SeenLine]]) -> tuple[tuple[str, ...], str | None]:
         """An installed language for the parts of a page that could not be read, or one that has no model."""
-        x0, y0, x1, y1 = around([line.box for part in parts for line in part])
-        upright = _upright(image, reading)
-        box = tuple(int(value / reading.factor) for value in (x0 - 8, y0 - 8, x1 + 8, y1 + 8))
-        told = self._engine.orientation(upright.crop(box), seconds=self._left())  # type: ignore[arg-type]
+        assert reading.seen is not None  # it has lines
+        x0, y0, x1, y1 = map(int, around([line.box for part in parts for line in part]))
+        part = reading.seen.crop((x0 - _MARGIN, y0 - _MARGIN, x1 + _MARGIN, y1 + _MARGIN))
+        told = self._engine.orientation(part, seconds=self._left())
         if told is None or told.script in map(by_language.script_of, reading.languages):
             return (), None
         found = self._languages_of(told)
@@ -358,12 +360,6 @@ def _as_read(image: Image.Image, enlarge: Enlarge, dark: bool, reading: Reading)
     """The page in the size in which it was read."""
     larger = enlarge(reading.factor) if reading.factor != 1.0 else None
     return (image, 1.0) if larger is None else (inverted(larger) if dark else larger, reading.factor)
-
-
-def _upright(image: Image.Image, reading: Reading) -> Image.Image:
-    """A page as the engine saw it for a reading."""
-    upright = turned(image, reading.turn)
-    return without_rules(straightened(upright, -reading.skew) if reading.skew else upright)
 
 
 def _is_surer(trial: Reading, other: Reading) -> bool:

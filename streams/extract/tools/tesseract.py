@@ -1,4 +1,8 @@
-"""Tesseract behind the protocol of engines: the one module that runs it; it is a process of its own for each image."""
+"""Tesseract behind the protocol of engines: the one module that runs it; it is a process of its own for each image.
+
+Where the library of the program is found, that process is a fork of one that has the models loaded; what it reads is
+the same (tesseract_loaded.py).
+"""
 
 from __future__ import annotations
 
@@ -24,6 +28,7 @@ from streams.extract.recognise.engine import (
     SeenLine,
     SeenWord,
 )
+from streams.extract.tools.tesseract_process import loaded
 
 PROGRAM = "tesseract"
 
@@ -94,11 +99,16 @@ class Tesseract:
         models = [name for code in languages for name in MODELS.get(code, ()) if name in _installed(self._program)[2]]
         if not models:
             raise EngineUnavailable(f"{self.name} has no model for {', '.join(languages) or 'any language'}.")
-        resolution = ["--dpi", str(dpi)] if dpi else []
-        # hocr_font_info would give guesses; the parameters of the output are those of the `hocr` configuration
-        layout = ["--psm", "6" if block else "3"]
-        options = ["-l", "+".join(dict.fromkeys(models)), *layout, *resolution, "-c", "tessedit_create_hocr=1"]
-        answer = self._run(image, options, seconds)
+        names, layout = "+".join(dict.fromkeys(models)), 6 if block else 3
+        version, folder, _ = _installed(self._program)
+        ready = loaded(self._program, version, folder, names, _environment()) if folder else None
+        if ready is not None:
+            answer = ready.read(image, layout=layout, dpi=dpi, seconds=seconds, most=_MOST_ANSWER)
+        else:
+            resolution = ["--dpi", str(dpi)] if dpi else []
+            # hocr_font_info would give guesses; the parameters of the output are those of the `hocr` configuration
+            options = ["-l", names, "--psm", str(layout), *resolution, "-c", "tessedit_create_hocr=1"]
+            answer = self._run(image, options, seconds)
         return list(parse_hocr(answer))
 
     def orientation(self, image: Image.Image, *, seconds: float) -> Orientation | None:
