@@ -192,7 +192,7 @@ def held_groups(connection: sa.Connection, wanted: HeldFilter) -> list[GroupRow]
     """The groups of held documents, the largest first."""
     problem = t.held_problems.c
     parts = (problem.code, problem.extractor, problem.extractor_version, problem.media_type)
-    conditions = []
+    conditions: list[sa.ColumnElement[bool]] = []
     if not wanted.is_empty:
         fitting = sa.select(t.quarantine.c.source_id).where(*_conditions(wanted))
         conditions.append(problem.source_id.in_(fitting))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -20,6 +21,12 @@ ON_A_PART = 150
 
 MOST_CHARACTERS = 3000
 """Of one block. A line of a megabyte is shown by its beginning."""
+
+UNSURE = 0.6
+"""Confidence below which a block that was recognised is marked."""
+
+BROKEN = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\ufffd\ue000-\uf8ff]")
+"""Characters that stand for none: controls, U+FFFD, private use."""
 
 MOST_ROWS, MOST_COLUMNS, MOST_CELL = 60, 30, 400
 
@@ -44,6 +51,7 @@ class Piece(msgspec.Struct, frozen=True, kw_only=True):
     colour: str
     text: str
     left_out: int  # characters
+    doubt: str = ""  # what about it is in doubt
     table: Grid | None = None
 
 
@@ -109,8 +117,16 @@ def _pieces(body: CanonBody, blocks: Iterable[tuple[int, Block]]) -> Iterable[Pi
             colour=GRAY if gray else COLOURS.get(block.kind, OTHER),
             text=block.text[:MOST_CHARACTERS],
             left_out=max(0, len(block.text) - MOST_CHARACTERS),
+            doubt=_doubt(block),
             table=_grid(table) if table is not None else None,
         )
+
+
+def _doubt(block: Block) -> str:
+    """What about a block may be why its document is held, as far as the block itself shows it."""
+    if BROKEN.search(block.text, 0, MOST_CHARACTERS):
+        return "broken characters"
+    return "unsure" if block.confidence is not None and block.confidence < UNSURE else ""
 
 
 def _grid(table: Table) -> Grid:

@@ -34,15 +34,20 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True):
     key: str
     label: str
     reason: str  # to begin with
+    effect: str  # what happens then
     unfit: str | None = None  # why it can't be
 
 
 OFFERS = (
-    Offer(kind="accept", key="a", label="Accept as it is", reason="read it, it is fine"),
-    Offer(kind="re_extract", key="e", label="Extract again", reason="another extractor may read it"),
-    Offer(kind="recognize", key="r", label="Send to recognition", reason="its pages have to be looked at"),
-    Offer(kind="skip", key="s", label="Skip", reason="not needed"),
-)
+    Offer(kind="accept", key="a", label="Accept as it is", reason="read it, it is fine",
+          effect="Search finds it from then on, with the text as you see it. Can be undone."),
+    Offer(kind="re_extract", key="e", label="Extract again", reason="another extractor may read it",
+          effect="The file is read anew; the better result stays, and comes back here if it is held again."),
+    Offer(kind="recognize", key="r", label="Send to recognition", reason="its pages have to be looked at",
+          effect="The pages are read as pictures; the better result stays, and comes back here if it is held again."),
+    Offer(kind="skip", key="s", label="Skip", reason="not needed",
+          effect="It is left out: search does not find it, and nobody is asked again. Can be undone."),
+)  # fmt: skip
 
 
 def chosen(request: web.Request, form: Any) -> Choice:

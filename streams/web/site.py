@@ -20,6 +20,7 @@ from streams.consumers.catalog import Catalog
 from streams.errors import CanonryError, NotFound, UsageError
 from streams.records import PROBLEMS
 from streams.settings import Settings
+from streams.web.advice import ADVICE
 from streams.web.deciding import Deciding
 from streams.web.guard import VISITOR, Guard, Handler
 from streams.web.pictures import Pictures
@@ -62,7 +63,7 @@ class Site:
             "short": short,
             "figure": figure,
         }
-        self._templates.globals |= {"version": version, "problems": PROBLEMS}
+        self._templates.globals |= {"version": version, "problems": PROBLEMS, "advice": ADVICE}
 
     async def ask(self, question: Callable[[Catalog], T]) -> T:
         """The answer of the catalog. Raises as the catalog."""

@@ -19,6 +19,7 @@ function step(items, by) {
 function press(target) {
   if (target.matches("input[type=radio]")) {
     if (target.disabled) { say(target.dataset.unfit); flash(target.dataset.unfit); return; }
+    one("#flash")?.remove();
     target.checked = true;
     target.dispatchEvent(new Event("change", { bubbles: true }));
     const form = target.form;
@@ -64,6 +65,7 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "Enter" && event.target.matches("input[type=radio]")) { handled(); event.target.form.requestSubmit(); return; }
   const target = one(`[data-key="${CSS.escape(event.key)}"]`);
   if (target) { handled(); press(target); }
+  else if (event.key === "x") document.activeElement.closest("tr")?.querySelector("a.button")?.click();
   else if (event.key === "n") one("a[rel=next]")?.click();
   else if (event.key === "u") location.assign("/decided");
 });
@@ -116,6 +118,10 @@ all("img[data-failed]").forEach((image) => {
 });
 
 /* --- what becomes of decisions --- */
+function showWhatCame() { /* the page was made before; nobody is taken away from a form or a row */
+  const idle = [document.body, one("#main")].includes(document.activeElement);
+  if (one("[data-waits]") || (idle && !one("form.decide"))) location.reload();
+}
 all("[data-poll]").forEach((toast) => {
   let wait = 400;
   async function ask() {
@@ -126,7 +132,7 @@ all("[data-poll]").forEach((toast) => {
         toast.querySelector(".toast-text").textContent = found.text;
         toast.querySelector(".toast-note").textContent = found.note;
         toast.classList.toggle("bad", found.failed);
-        if (found.over) { delete toast.dataset.poll; return; }
+        if (found.over) { delete toast.dataset.poll; showWhatCame(); return; }
       } else { toast.querySelector(".toast-note").textContent = found.error ?? ""; }
     } catch { toast.querySelector(".toast-note").textContent = "The server does not answer."; }
     wait = Math.min(wait * 1.3, 3000);

@@ -87,6 +87,7 @@ async def test_twenty_held_documents_with_the_keyboard_alone(queue: Queue, addre
             await page.keyboard.press("u")
         await page.locator(".toast:not([data-poll])").wait_for()
         assert f"{name} is held" in await page.locator(".toast").inner_text()
+        await page.locator("form.decide input[name=kind]").first.wait_for(state="attached")  # and can be decided again
 
     wanted = {name: {"a": "ready", "s": "skipped", "e": "quarantined"}[key] for name, key in keys.items()}
     wanted[name] = "quarantined"  # the last one
@@ -153,7 +154,7 @@ async def test_what_waits_for_a_worker_is_known_as_decided_taken_back_and_not_de
     queue: Queue, address: str
 ) -> None:
     """Decided here or elsewhere, before this server began or after; in the browser or on the command line."""
-    name, other, seen_by_two = "01.txt", "03.txt", "?group=too_repetitive:text:1:text/plain"
+    name, other, seen_by_two = "01.txt", "03.txt", "?format=text/plain"
     await asyncio.to_thread(queue.decide, "--undo", "--decided-by", "eva", "--yes", "--reason", "all of it again")
     await asyncio.to_thread(queue.settle)
     await asyncio.to_thread(queue.end_worker)

@@ -11,8 +11,9 @@ from urllib.parse import quote
 import pytest
 from aiohttp.test_utils import TestClient
 
-from streams.records import BlockKind, BlockSource, CanonBody, Cell, Page, Table
+from streams.records import PROBLEMS, BlockKind, BlockSource, CanonBody, Cell, Page, Table
 from streams.web import queue
+from streams.web.advice import ADVICE
 from streams.web.canons import MOST_CHARACTERS, MOST_COLUMNS, MOST_ROWS, ON_A_PART, part_of
 from tests.unit.consumers.make import NOW, body, paragraph
 from tests.unit.web.conftest import HOSTILE, Pages, pdf
@@ -150,6 +151,31 @@ def test_what_has_no_pages_comes_in_parts_and_all_of_it_is_bounded() -> None:
     assert part_of(many, 9).number == 1
     (long,) = part_of(body(paragraph("x" * 10_000)), None).pieces
     assert (len(long.text), long.left_out) == (MOST_CHARACTERS, 10_000 - MOST_CHARACTERS)
+
+
+def test_what_may_be_why_it_is_held_is_marked_where_it_stands() -> None:
+    sure = paragraph("sure", source=BlockSource.OCR, confidence=0.9)
+    unsure = paragraph("unsure", source=BlockSource.OCR, confidence=0.3)
+    found = part_of(
+        body(sure, unsure, paragraph("lost \ufffd"), paragraph("private \ue123"), paragraph("a\tb\nc")), None
+    )
+    doubts = ["", "unsure", "broken characters", "broken characters", ""]
+    assert [piece.doubt for piece in found.pieces] == doubts
+
+
+def test_there_is_advice_on_every_problem() -> None:
+    assert ADVICE.keys() == PROBLEMS.keys()
+
+
+async def test_what_can_be_done_and_what_happens_then_stands_on_the_page(
+    pages: Pages, client: TestClient[Any, Any]
+) -> None:
+    name = pages.hold("c.pdf", b"%PDF-1.4 no", "parser_error")
+    assert "the extractor failed on it" in await text_of(client, "/")
+    page = await text_of(client, f"/document?id={name}")
+    assert ADVICE["parser_error"] in page
+    assert "accept as it is (there is no text to accept)" in page
+    assert "Search finds it from then on" in page
 
 
 def test_tables_keep_their_spans_within_what_is_shown() -> None:
