@@ -39,8 +39,10 @@ _HEADERS, _HEADERS_ATOM, _STRING = 0x0FD9, 0x0FDA, 0x0FBA
 _LINKS, _LINK, _LINK_ATOM = 0x0409, 0x0FD7, 0x0FD3
 _TAGS, _COMMENT = 0x1388, 0x2EE0
 _EDIT = 0x0FF5
+_ENVIRONMENT, _FONTS, _FONT = 0x03F2, 0x07D5, 0x0FB7
 _LIST, _OUTLINE, _OUTLINE_HEAD = 0x07D0, 0x0FAE, 0x0FAF
-_DROPPED = {"empty_tables": "empty_tables", "embedded": "embedded_files", "too_many": "slides_over_limit"}
+_DROPPED = {"empty_tables": "empty_tables", "embedded": "embedded_files", "too_many": "slides_over_limit",
+            "symbols": "unmapped_symbols"}  # fmt: skip
 
 
 def extract(request: Request) -> Draft:
@@ -115,7 +117,7 @@ class _Presentation:
             document = self._search(newest)
         self._document = document
         charts = Charts(self._objects)
-        self._deck = Deck(self._read_listed(charts), charts.found, self._counts)
+        self._deck = Deck(self._read_listed(charts), charts.found, self._fonts(), self._counts)
         if charts.is_cut:
             self._warnings.add("chart_values_not_read")
         self._masters = {identifier: number for number, identifier, _ in self._listed(_MASTERS)}
@@ -227,6 +229,14 @@ class _Presentation:
             return 720.0, 540.0
         width, height = struct.unpack_from("<2i", atom.data, atom.start)
         return max(width, 0) / MASTER_UNITS, max(height, 0) / MASTER_UNITS
+
+    def _fonts(self) -> dict[int, str]:
+        """Number of each font -> its name ([MS-PPT] 2.9.8)."""
+        environment = self._document.find(_ENVIRONMENT)
+        listed = None if environment is None else environment.find(_FONTS)
+        return {
+            one.instance: string(one).partition("\0")[0] for one in (listed.all(_FONT) if listed is not None else ())
+        }
 
     def _read_listed(self, charts: Charts) -> dict[int, str]:
         """Number of each link -> its target ([MS-PPT] 2.10.16); the charts go to `charts`."""

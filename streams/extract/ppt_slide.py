@@ -24,12 +24,14 @@ _FURNITURE = {DATE: BlockKind.PAGE_FOOTER, FOOTER: BlockKind.PAGE_FOOTER, HEADER
 class Deck(BlockList):
     """Collects the blocks of all slides."""
 
-    def __init__(self, links: dict[int, str], charts: dict[int, Drawn], counts: Counter[str]) -> None:
+    def __init__(
+        self, links: dict[int, str], charts: dict[int, Drawn], fonts: dict[int, str], counts: Counter[str]
+    ) -> None:
         super().__init__()
         self.tables: list[Table] = []
         self.refs: dict[int, int] = {}
         self.languages: Counter[int] = Counter()
-        self._links, self._charts, self._counts = links, charts, counts
+        self._links, self._charts, self._fonts, self._counts = links, charts, fonts, counts
         self._told: set[str] = set()
 
     def add_slide(self, number: int, shapes: list[Shape], notes: list[Shape], rest: list[Body], *, hidden: bool) -> int:
@@ -125,7 +127,8 @@ class Deck(BlockList):
         found: list[Paragraph] = []
         for body in shape.bodies:
             self.languages.update(body.languages)
-            found += body.paragraphs(self._links, number)
+            found += body.paragraphs(self._links, number, self._fonts)
+            self._counts["symbols"] += body.lost
             self._counts["approximated"] += body.approximated
         target = self._links.get(shape.link) if shape.link is not None else None
         if target:

@@ -20,7 +20,7 @@ _SIZES = (
 """Which bits of the mask say that a field is there, and its bytes, in their order, up to the tab stops."""
 _LOOK = 0x3EB7
 """Bits of the mask of characters that say that their style is there."""
-_FONTS, _SIZE, _COLOUR, _POSITION = 0xE10000, 0x20000, 0x40000, 0x80000
+_FONTS, _SIZE, _COLOUR, _POSITION = (0x10000, 0x200000, 0x400000, 0x800000), 0x20000, 0x40000, 0x80000
 NUMBERINGS = 0x0FAC
 _ARABIC_PERIOD = 3
 SCHEMES: tuple[tuple[str, str], ...] = (
@@ -46,6 +46,7 @@ class Rule:
     level: int = 0
     bullet: bool | None = None
     sign: str = ""
+    font: int | None = None  # of the bullet
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,7 @@ class Look:
 
     place: Place = Place.LINE
     numbering: int = 0  # which numbering the paragraph has that begins here
+    font: int | None = None  # for symbols
 
 
 class Spread(Generic[_Kind]):
@@ -96,13 +98,17 @@ def _read_rules(data: bytes, length: int, found: list[tuple[int, Rule]]) -> int:
         count, level, mask = struct.unpack_from("<IHI", data, place)
         place += 10
         rule = Rule(level=level)
+        has_font = False
         for bits, size in _SIZES:
             if mask & bits:
                 value = int.from_bytes(data[place : place + size], "little")
-                if bits == 0xF and mask & 1:
-                    rule.bullet = bool(value & 1)
+                if bits == 0xF:
+                    rule.bullet = bool(value & 1) if mask & 1 else None
+                    has_font = bool(value & 2)
                 elif bits == 0x80 and value:
                     rule.sign = chr(value)
+                elif bits == 0x10 and has_font:
+                    rule.font = value
                 place += size
         if mask & _TABS:
             place += 2 + 4 * int(struct.unpack_from("<H", data, place)[0])
@@ -123,12 +129,18 @@ def _read_looks(data: bytes, place: int, length: int, found: list[tuple[int, Loo
         if mask & _LOOK:
             (style,) = struct.unpack_from("<H", data, place)
             place += 2
-        place += 2 * (mask & _FONTS).bit_count() + 2 * bool(mask & _SIZE) + 4 * bool(mask & _COLOUR)
+        font: int | None = None
+        for bit in _FONTS:  # for Latin, two that do not matter, for symbols
+            if mask & bit:
+                if bit in (_FONTS[0], _FONTS[-1]):
+                    (font,) = struct.unpack_from("<H", data, place)
+                place += 2
+        place += 2 * bool(mask & _SIZE) + 4 * bool(mask & _COLOUR)
         if mask & _POSITION:
             (position,) = struct.unpack_from("<h", data, place)
             place += 2
         where = Place.RAISED if position > 0 else Place.LOWERED if position < 0 else Place.LINE
-        found.append((count, Look(where, style >> 10 & 15)))
+        found.append((count, Look(where, style >> 10 & 15, font)))
         if not count:
             return
         done += count

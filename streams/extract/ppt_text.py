@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from streams.extract.docx_numbering import bullet
+from streams.extract.docx_symbols import readable
 from streams.extract.ppt_records import Record
 from streams.extract.ppt_styles import SCHEMES, Look, Numbering, Rule, Spread, read_languages, read_style
 from streams.extract.raised import Scripts
@@ -51,10 +52,14 @@ class Body:
     links: list[tuple[int, int, int]] = field(default_factory=list)  # from, to, number of the link
     numbers: set[int] = field(default_factory=set)  # places of signs that show the slide's number
     languages: Counter[int] = field(default_factory=Counter)
+    lost: int = 0  # signs of symbol fonts that no character is known for
     approximated: bool = False  # numbers were shown in other figures than the slide's
 
-    def paragraphs(self, targets: dict[int, str], slide_number: int | None = None) -> list[Paragraph]:
-        """Its paragraphs without the empty ones."""
+    def paragraphs(
+        self, targets: dict[int, str], slide_number: int | None = None, fonts: dict[int, str] | None = None
+    ) -> list[Paragraph]:
+        """Its paragraphs without the empty ones. `targets`: of links, `fonts`: their names, by number."""
+        fonts = fonts or {}
         out: list[Paragraph] = []
         rules, looks = Spread(self.rules, Rule()), Spread(self.looks, Look())
         numbers = Numbers()
@@ -62,10 +67,10 @@ class Body:
         for line in _BREAKS.split(self.text):
             end = start + len(line)
             first = looks(start)
-            shown = self._shown(line, start, looks, slide_number).replace("\x0b", "\n").strip()
+            shown = self._shown(line, start, looks, slide_number, fonts).replace("\x0b", "\n").strip()
             if shown:
                 rule = rules(start)
-                marker = self._marker(rule, first, numbers)
+                marker = self._marker(rule, first, numbers, fonts)
                 links = [
                     Link(text=text, target=targets[number])
                     for first, last, number in self.links
@@ -75,7 +80,9 @@ class Body:
             start = end + 1
         return out
 
-    def _shown(self, line: str, start: int, looks: Spread[Look], slide_number: int | None) -> str:
+    def _shown(
+        self, line: str, start: int, looks: Spread[Look], slide_number: int | None, fonts: dict[int, str]
+    ) -> str:
         parts: list[str] = []
         scripts = Scripts()
         at = 0
@@ -88,18 +95,22 @@ class Body:
                 while end < min(until, len(line)) and start + end not in self.numbers:
                     end += 1
                 text = line[at:end]
-            scripts.put(parts, text, looks(start + at).place)
+            look = looks(start + at)
+            text, lost = readable(text, None if look.font is None else fonts.get(look.font))
+            self.lost += lost
+            scripts.put(parts, text, look.place)
             at = end
         return "".join(parts)
 
-    def _marker(self, rule: Rule, look: Look, numbers: Numbers) -> str | None:
+    def _marker(self, rule: Rule, look: Look, numbers: Numbers, fonts: dict[int, str]) -> str | None:
         """Bullet or number; null for a paragraph of no list."""
         has_bullet = rule.bullet if rule.bullet is not None else self.kind in _BULLETED
         numbering = self.numberings[look.numbering] if look.numbering < len(self.numberings) else None
         level = min(rule.level, MAX_LEVEL)
         if not has_bullet or numbering is None:
             numbers.interrupt(level)
-            return (bullet(rule.sign, None) or "•") if has_bullet else None
+            font = None if rule.font is None else fonts.get(rule.font)
+            return (bullet(rule.sign, font) or "•") if has_bullet else None
         scheme, start = numbering
         digits, frame = SCHEMES[scheme] if scheme < len(SCHEMES) else ("", "Period")
         text, exact = numeral(numbers.next(level, str(scheme), start), digits, frame)

@@ -249,6 +249,22 @@ def test_raised_and_lowered(tmp_path: Path) -> None:
     assert body.blocks[1].text == "10⁶ m, CO H₂O"
 
 
+def test_symbol_fonts(tmp_path: Path) -> None:
+    """Bullets and signs are told by the font that they are set in, which the document lists."""
+    fonts = [
+        atom(0x0FB7, name.encode("utf-16-le").ljust(64, b"\0") + bytes(4), number)
+        for number, name in enumerate(("Arial", "Wingdings", "Symbol"))
+    ]
+    rule = struct.pack("<IHIHHH", 12, 0, 0x93, 3, 0xD8, 1)  # has a bullet and its font, the sign, the font
+    plain = struct.pack("<IIH", 4, 0x10000, 0)
+    symbols = struct.pack("<IIHH", 8, 0x810000, 0, 2)
+    shown = text("of \uf0b375 y\uf0ff\uf01f", OTHER, atom(0x0FA1, rule + symbols + plain))
+    deck = Deck([Slide([shape(shown)])], document=box(0x03F2, box(0x07D5, *fonts)))
+    body = canon(tmp_path, deck.data(), KIND)
+    assert (body.blocks[1].marker, body.blocks[1].text) == ("➢", "of ≥75 y\uf01f")
+    assert [(one.what, one.count) for one in body.dropped] == [("unmapped_symbols", 1)]
+
+
 def test_newest_edit_counts(tmp_path: Path) -> None:
     """What an earlier save left in the file is not shown."""
     body = read(tmp_path, Slide([shape(text("new", OTHER))]), older={0: Slide([shape(text("old", OTHER))])})
