@@ -8,7 +8,6 @@ What is done depends on counts alone, never on time, so that every machine gives
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -20,6 +19,7 @@ from streams.extract.tools.glyphs import Glyph, ReaderFailed
 from streams.extract.tools.mupdf import PageError, PageRead, Pdf, Word
 from streams.screen import scores
 from streams.screen.language import detect_language
+from streams.screen.words import Words
 
 BROKEN = 0.02
 """Share of a page's characters without meaning (U+FFFD in words, private use, control) that rouses suspicion."""
@@ -204,7 +204,7 @@ class TextLayers:
         Marks inside a word count against it, as single letters do. Names and what has digits count neither way: no
         list has them.
         """
-        known: Counter[str] = Counter()
+        known = Words()
         marred = 0
         for chunk in text.split():
             word = _EDGES.sub("", chunk)

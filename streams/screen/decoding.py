@@ -37,6 +37,8 @@ MULTI_BYTE = ("gb18030", "cp932", "big5", "euc-kr")
 
 _RUN = re.compile(r"[^\x00-\x7f]+")
 _SEQUENCE = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
+_LEADS = range(0xC2, 0xF5)
+_TENTH = 10  # bytes of which one may be lost
 _CONTINUATIONS = bytes(range(0x80, 0xC0))
 _C1 = re.compile(r"[\x80-\x9f]")
 _QUOTES = dict.fromkeys(map(ord, "“”‘’"), "?")  # lead bytes in Mac OS Roman: French "l’été" would be valid UTF-8
@@ -89,8 +91,8 @@ def double_decoding_share(text: str) -> float:
     found = character_counts(joined)
     sequences = "\x00".join(run for run in runs if len(run) > 1)  # one byte makes no sequence
     controls = _C1.search(joined) is not None
-    likely = [each for each in SINGLE_BYTE if _may_be(found, each, len(joined))] if sequences else []
-    best = max((_undone_single(sequences, each, controls) for each in likely), default=0)
+    likely = [encoding for encoding in SINGLE_BYTE if sequences and _may_be(found, encoding, len(joined))]
+    best = max((_undone_single(sequences, encoding, controls) for encoding in likely), default=0)
     if 2 * best < total and _EAST_ASIAN.search(joined):
         best = max(best, *(_undone_multi(joined, runs, encoding) for encoding in MULTI_BYTE))
     return best / total
@@ -98,8 +100,7 @@ def double_decoding_share(text: str) -> float:
 
 def _may_be(found: Mapping[str, int], encoding: str, total: int) -> bool:
     """Whether enough of the characters are in an encoding at all: Russian is no Windows-1252."""
-    characters = _table(encoding)[1]
-    return 10 * sum(count for character, count in found.items() if character in characters) >= total
+    return 10 * sum(map(found.__getitem__, _table(encoding)[1] & found.keys())) >= total
 
 
 def _sampled(runs: list[str]) -> list[str]:
@@ -126,18 +127,13 @@ def _undone_single(joined: str, encoding: str, controls: bool) -> int:
 
 def _undone_multi(joined: str, runs: list[str], encoding: str) -> int:
     """Characters of the runs that are undone. Short ones count only if nearly all are ("M眉ller" for "Müller")."""
-    long, short, short_undone, short_runs = 0, 0, 0, 0
-    for run, raw in zip(runs, joined.encode(encoding, "replace").split(b"\x00"), strict=True):
-        undone = _is_undone(raw)
-        if len(run) >= _LONG_RUN:
-            long += len(run) * undone
-        else:
-            short += len(run)
-            short_undone += len(run) * undone
-            short_runs += undone
-    if short_runs < _MIN_SEQUENCES or 10 * short_undone < 8 * short:
-        short_undone = 0
-    return (long if long >= _MIN_LONG else 0) + short_undone
+    coded = zip(runs, joined.encode(encoding, "replace").split(b"\x00"), strict=True)
+    undone = [run for run, raw in coded if (len(raw) >= _TENTH or raw[0] in _LEADS) and _is_undone(raw)]
+    long = sum(len(run) for run in undone if len(run) >= _LONG_RUN)
+    short = [len(run) for run in undone if len(run) < _LONG_RUN]
+    if len(short) < _MIN_SEQUENCES or 10 * sum(short) < 8 * sum(len(run) for run in runs if len(run) < _LONG_RUN):
+        short = []
+    return (long if long >= _MIN_LONG else 0) + sum(short)
 
 
 def _is_undone(raw: bytes) -> bool:

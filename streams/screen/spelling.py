@@ -14,7 +14,7 @@ from typing import NamedTuple
 from streams.screen import words
 from streams.screen.counting import character_counts
 from streams.screen.language import LATIN, script_of
-from streams.screen.words import Kind
+from streams.screen.words import Kind, Words
 
 USUAL = {"ar": 0.012, "cs": 0.012, "fi": 0.025, "he": 0.01, "hu": 0.07, "ko": 0.02, "tr": 0.055, "uk": 0.015}
 """Share of broken words that undamaged texts have in the median, where the list is small for the language's many forms;
@@ -50,7 +50,7 @@ class Spelling(NamedTuple):
         return max(0.0, share - USUAL.get(language or "", USUAL_ELSEWHERE))
 
 
-def spelling(tokens: Counter[str], code: str, others: Sequence[str] = ()) -> Spelling:
+def spelling(tokens: Words, code: str, others: Sequence[str] = ()) -> Spelling:
     """How the words of a text are spelt.
 
     Args:
@@ -58,7 +58,7 @@ def spelling(tokens: Counter[str], code: str, others: Sequence[str] = ()) -> Spe
         code: the list that knows most of them, from `words.list_for`.
         others: lists of other languages that parts of the text are in.
     """
-    unlisted = words.kinds(tokens, code)
+    unlisted = words.kinds(tokens.unlisted(code), code)
     special, odd_case = 0, 0
     for word, times in tokens.items():
         lower, ascii_only = word.islower(), word.isascii()
@@ -77,7 +77,7 @@ def spelling(tokens: Counter[str], code: str, others: Sequence[str] = ()) -> Spe
 def _broken(unlisted: dict[str, Kind], code: str, others: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Words that the list of the language does not know, and what is wrong with them, if anything."""
     rest = [word for word in unlisted if len(word) <= words.LONGEST]
-    elsewhere = [words.kinds(rest, other) for other in others]
+    elsewhere = [_kinds(rest, other) for other in others]
     rest = [word for word in rest if all(word in found for found in elsewhere)]
     latin = {word for word in rest if script_of(word[0]) is LATIN}
     if latin and code != ENGLISH:
@@ -87,7 +87,7 @@ def _broken(unlisted: dict[str, Kind], code: str, others: Sequence[str]) -> Iter
     kinds: dict[str, Kind | None] = {word: unlisted[word] for word in rest}
     if latin and not words.is_latin(code):  # how Latin letters go together, Greek and Russian do not tell
         garbled = [word for word in rest if word in latin and kinds[word] is Kind.GARBLED]
-        english_kinds = words.kinds(garbled, ENGLISH) if garbled else {}
+        english_kinds = _kinds(garbled, ENGLISH) if garbled else {}
         kinds.update((word, english_kinds.get(word)) for word in garbled)
     for word, kind in kinds.items():
         if kind is Kind.GARBLED and any(found[word] is not Kind.GARBLED for found in elsewhere):
@@ -109,6 +109,10 @@ def _broken(unlisted: dict[str, Kind], code: str, others: Sequence[str]) -> Iter
             yield word, "glued"
 
 
+def _kinds(some: list[str], code: str) -> dict[str, Kind]:
+    return words.kinds(words.unlisted(some, code), code)
+
+
 def _is_identifier(word: str) -> bool:
     """Whether a word in Latin letters is an identifier or an abbreviation."""
     inner_capital = not (word.islower() or word.isupper() or word[1:].islower())
@@ -116,6 +120,8 @@ def _is_identifier(word: str) -> bool:
 
 
 def _is_odd(word: str) -> bool:
+    if word[1:].islower() and word.isalpha():
+        return False  # most words with a capital
     return any(
         not (part.islower() or part.isupper() or part[1:].islower())
         and len(part) > 1

@@ -11,10 +11,12 @@ import re
 import threading
 from collections import Counter
 from functools import cache
+from operator import add, or_
 from pathlib import Path
 from typing import NamedTuple
 
 from streams.screen import words
+from streams.screen.counting import character_counts
 
 LEAST = 150
 """Characters of the script below which nothing is said."""
@@ -51,22 +53,16 @@ def characters(text: str, language: str | None) -> Characters | None:
         return None
     if language == "zh":
         text = text.translate(_simplified())
+    joined = "\n".join(_RUN.findall(text))
     with _lock:
         pairs, usual = _read(language)
-    runs = _RUN.findall(text)
-    count = sum(map(len, runs))
+    count = len(joined) - joined.count("\n")
     if count < LEAST:
         return None
-    paired = 0
-    for run in runs:
-        before = False
-        for at in range(len(run) - 1):
-            together = run[at : at + 2] in pairs
-            paired += together or before
-            before = together
-        paired += before
-    rare = sum(times for character, times in Counter("".join(runs)).items() if character not in usual)
-    return Characters(count, in_pairs=paired / count, rare=rare / count)
+    known = list(map(pairs.__contains__, map(add, joined, joined[1:])))  # whether each and the next are a pair
+    paired = sum(map(or_, [*known, False], [False, *known]))
+    rare = sum(times for character, times in character_counts(joined).items() if character not in usual)
+    return Characters(count, in_pairs=paired / count, rare=(rare - joined.count("\n")) / count)
 
 
 _lock = threading.Lock()

@@ -8,7 +8,7 @@ import re
 import threading
 from array import array
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import Enum
 from functools import cache
 from pathlib import Path
@@ -155,81 +155,93 @@ def lexicon(code: str) -> Lexicon:
         return _read(code)
 
 
-def _is_address(chunk: str) -> bool:
-    slashes = chunk.count("/") + chunk.count("\\")
-    return slashes > 1 or "@" in chunk or chunk.startswith("www.")
+class Words(Counter[str]):
+    """The words of a text as they are written, and how often each stands there. Not to be changed once it was asked."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self._unlisted: dict[str, dict[str, list[str]]] = {}
+
+    def unlisted(self, code: str) -> dict[str, list[str]]:
+        """`unlisted` of these words; looked up once for each list."""
+        if code not in self._unlisted:
+            self._unlisted[code] = unlisted(self, code)
+        return self._unlisted[code]
+
+    def known(self, code: str) -> int:
+        """How many of them are in a list; an elision such as "l'eau" counts when all of its parts are."""
+        return self.total() - sum(map(self.__getitem__, self.unlisted(code)))
 
 
-def tokens(text: str) -> Counter[str]:
+def tokens(text: str) -> Words:
     """Words of a text, as written: no token with a digit, no address, path or link."""
-    found: Counter[str] = Counter()
-    for chunk, times in Counter(text.split()).items():
-        word = chunk.strip(_AROUND)
+    found: dict[str, int] = {}
+    others: dict[int, list[str]] = {}  # how often they stand there -> pieces that are more than a word
+    for piece, times in Counter(text.split()).items():
+        word = piece.strip(_AROUND)
         if word.isalpha() and word != "www":
-            found[word] += times
-        elif word and not _is_address(chunk):
-            for word in TOKEN.findall(_WITH_DIGIT.sub(" ", chunk)):
-                found[word] += times
-    return found
+            found[word] = found.get(word, 0) + times
+        elif word and not _is_address(piece):
+            others.setdefault(times, []).append(piece)
+    for times, pieces in others.items():
+        for word in TOKEN.findall(_WITH_DIGIT.sub(" ", " ".join(pieces))):
+            found[word] = found.get(word, 0) + times
+    return Words(found)
 
 
-def known(words: Counter[str], code: str) -> int:
-    """How many of the words are in a list; an elision such as "l'eau" counts when all of its parts are."""
-    return words.total() - sum(words[word] for word in unknown(words, code))
+def _is_address(piece: str) -> bool:
+    return "@" in piece or piece.startswith("www.") or piece.count("/") + piece.count("\\") > 1
 
 
-def unknown(words: Iterable[str], code: str) -> dict[str, list[str]]:
+def unlisted(words: Collection[str], code: str) -> dict[str, list[str]]:
     """Those of the words that the list `code` does not know, each with its parts that are not listed, as folded.
 
     Words of more than LONGEST letters are not looked up and have no parts.
     """
-    found: dict[str, list[str]] = {}
-    short = []
-    for word in words:
-        if len(word) <= LONGEST:
-            short.append(word)
-        else:
-            found[word] = []
-    listed = lexicon(code).listed
+    short = [word for word in words if len(word) <= LONGEST]
+    found: dict[str, list[str]] = {word: [] for word in words if len(word) > LONGEST} if len(short) < len(words) else {}
+    listed, folded = lexicon(code).listed, _folded(short, code)
     elided: dict[str, list[str]] = {}
-    folded = _folded(short, code)
-    for word, form, is_listed in zip(short, folded, _in(listed, folded), strict=True):
-        if not is_listed:
-            parts = [part for part in form.split("'") if part]
-            (elided if "'" in form else found)[word] = parts
-    pieces = [part for parts in elided.values() for part in parts]
-    answers = iter(_in(listed, pieces))
-    for word, parts in elided.items():
-        lacking = [part for part in parts if not next(answers)]
-        if lacking:
-            found[word] = lacking
+    for at in _missing(listed, folded):
+        if "'" in (form := folded[at]):
+            elided[short[at]] = [part for part in form.split("'") if part]
+        else:
+            found[short[at]] = [form] if form else []
+    pieces = [(word, part) for word, parts in elided.items() for part in parts]
+    for at in _missing(listed, [part for _, part in pieces]):
+        word, part = pieces[at]
+        found.setdefault(word, []).append(part)
     return found
 
 
-def kinds(words: Iterable[str], code: str) -> dict[str, Kind]:
-    """What the list `code` says of words as they are written; those that it knows are left out."""
+def kinds(unlisted: Mapping[str, list[str]], code: str) -> dict[str, Kind]:
+    """What the list `code` says of words that it does not know.
+
+    Args:
+        unlisted: the words and their parts, from `unlisted` of the same list.
+        code: from `list_for`.
+    """
     found: dict[str, Kind] = {}
     splits: list[tuple[str, str, str]] = []  # word, and a part of it in two
     runs, frequent = lexicon(code).runs, lexicon(code).common
-    for word, parts in unknown(words, code).items():
+    for word, parts in unlisted.items():
         if all(runs.issuperset(_runs(part)) for part in parts):
             found[word] = Kind.UNKNOWN
             splits += [(word, part[:at], part[at:]) for part in parts for at in range(2, len(part) - 1)]
         else:
             found[word] = Kind.GARBLED
-    begun = _in(frequent, [head for _, head, _ in splits])
-    splits = [split for split, is_common in zip(splits, begun, strict=True) if is_common]
-    for (word, _, _), is_common in zip(splits, _in(frequent, [tail for _, _, tail in splits]), strict=True):
-        if is_common:
-            found[word] = Kind.GLUED
+    rare = set(_missing(frequent, [head for _, head, _ in splits]))
+    splits = [split for at, split in enumerate(splits) if at not in rare]
+    rare = set(_missing(frequent, [tail for _, _, tail in splits]))
+    found.update((split[0], Kind.GLUED) for at, split in enumerate(splits) if at not in rare)
     return found
 
 
-def common(words: Iterable[str], code: str) -> set[str]:
+def common(words: Collection[str], code: str) -> set[str]:
     """Those of the words that are among a list's common ones."""
-    words = [word for word in words if len(word) <= LONGEST]
-    found = _in(lexicon(code).common, _folded(words, code))
-    return {word for word, is_common in zip(words, found, strict=True) if is_common}
+    short = [word for word in words if len(word) <= LONGEST]
+    rare = {short[at] for at in _missing(lexicon(code).common, _folded(short, code))}
+    return {word for word in short if word not in rare}
 
 
 def _folded(words: Sequence[str], code: str) -> list[str]:
@@ -246,12 +258,15 @@ def _language(code: str) -> Any:
     return Language.get(code)
 
 
-def _in(hashes: Hashes, words: Collection[str]) -> list[bool]:
-    """Which of the words have their hash in a list."""
+def _missing(hashes: Hashes, words: Collection[str]) -> list[int]:
+    """Positions of the words whose hash is not in a list."""
     import numpy as np
 
+    if not words:
+        return []
     wanted = np.fromiter(map(hash, words), np.int64, len(words))
-    found: list[bool] = (hashes.take(np.searchsorted(hashes, wanted), mode="clip") == wanted).tolist()
+    places = hashes.searchsorted(wanted)
+    found: list[int] = np.flatnonzero(hashes.take(places, mode="clip") != wanted).tolist()
     return found
 
 

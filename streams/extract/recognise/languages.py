@@ -77,7 +77,7 @@ def rate(text: str, language: str) -> float | None:
     if code is None:
         return None
     found = words.tokens(text)
-    return words.known(found, code) / found.total() if found.total() >= _MIN_WORDS else None
+    return found.known(code) / found.total() if found.total() >= _MIN_WORDS else None
 
 
 def all_known(text: str, read_with: Sequence[str]) -> bool:
@@ -85,7 +85,7 @@ def all_known(text: str, read_with: Sequence[str]) -> bool:
     found = words.tokens(text)
     long = any(len(word) >= _SHORTEST for word in found)
     lists = [code for language in read_with if (code := words.list_for(language)) is not None]
-    return long and any(words.known(found, code) == found.total() for code in lists)
+    return long and any(found.known(code) == found.total() for code in lists)
 
 
 def written_in(text: str, read_with: Sequence[str]) -> str | None:

@@ -204,8 +204,8 @@ def _known_share(text: str, language: str) -> float:
     pieces = sum(any(map(str.isalpha, piece)) for piece in text.split())
     if code is None or not pieces:
         return 0.0
-    long = Counter({word: times for word, times in word_lists.tokens(text).items() if len(word) > 2})
-    return word_lists.known(long, code) / pieces
+    found = word_lists.tokens(text)
+    return word_lists.Words({word: times for word, times in found.items() if len(word) > 2}).known(code) / pieces
 
 
 def _letters(text: str) -> int:
