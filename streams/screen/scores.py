@@ -240,7 +240,7 @@ def repeated_ngrams(text: str) -> float:
     rolled = np.zeros(runs, np.uint64)
     for start in range(NGRAM):
         rolled = rolled * _ODD + hashes[start : start + runs]  # modulo 2**64
-    return 1 - len(np.unique(rolled)) / runs
+    return 1 - len(set(rolled.tolist())) / runs
 
 
 def without_copies(pages: Sequence[Part]) -> list[Part]:
@@ -289,18 +289,8 @@ def letters_and_digits(prose: str) -> tuple[int, float]:
     """Characters of the prose that are no space (leaders collapsed), and the share of letters and digits in them."""
     if "://" in prose:
         prose = " ".join(chunk for chunk in prose.split() if "://" not in chunk)
-    if _has_leaders(prose):
-        prose = _LEADERS.sub(r"\1", prose)
-    found = count_characters(prose)
+    found = count_characters(_LEADERS.sub(r"\1", prose))
     return found.ink, (found.letters + found.digits) / found.ink if found.ink else 1.0
-
-
-def _has_leaders(text: str) -> bool:
-    """Whether there may be any: most texts have no sign twice in a row, and the expression takes its time."""
-    counts = character_counts(text)
-    between = ["", *filter(str.isspace, counts)]
-    signs = (sign for sign, count in counts.items() if count >= 4 and not sign.isalnum() and not sign.isspace())
-    return any(f"{sign}{gap}{sign}" in text for sign in signs for gap in between)
 
 
 def amount_of_writing(text: str) -> int:

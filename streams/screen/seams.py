@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, pairwise
 from math import exp, log
 
@@ -30,6 +30,7 @@ _GAP = re.compile(r"\s{3,}")  # between columns that stand beside one another
 
 _CLOSING, _OPENING = "\"'”’»)]“", "\"'“‘„«([¿¡”»"
 _STOPS, _PAUSES = ".!?…؟。！？", ",;:،、，；："  # Arabic and Chinese ones, too
+_AROUND = _CLOSING + _OPENING + _STOPS + _PAUSES
 _STOP, _PAUSE, _HYPHEN, _NUMBER, _WORD = range(5)
 _SMALL, _CAPITAL, _DIGIT, _SIGN = range(4)
 
@@ -58,23 +59,33 @@ def columns_across(stretches: Sequence[str], *, spaced: bool) -> float:
     texts = [lines for lines in texts if len(lines) > 2]
     if sum(map(len, texts)) < LEAST_LINES:
         return 0.0
+    seams = [seam for lines in texts for seam in _seams(lines)]
+    if not seams:
+        return 0.0
     together = _pairs(texts)
     best = current = 0.0
-    for lines in texts:
-        narrow = [sum(map(len, line)) <= _WIDEST for line in lines]
-        for at in range(len(lines) - 2):
-            end, one, other = lines[at][-1], lines[at + 1][0], lines[at + 2][0]
-            kinds = {_beginning(one), _beginning(other)}
-            if not all(narrow[at : at + 3]) or _end(end) == _NUMBER or max(kinds) >= _DIGIT:
-                continue  # paragraphs, a line each; rows of figures, which have an order of their own
-            if _end(end) == _STOP and len(kinds) == 1:
-                continue  # after a full stop any sentence may begin
-            after, next_one = together(end, other), together(end, one)
-            current += log(_mixed(after, _BROKEN_AFTER))
-            current -= log(max(_mixed(next_one, share) for share in (_BROKEN, _BROKEN_AFTER)))
-            current = max(current, 0.0)
-            best = max(best, current)
+    for end, one, other in seams:
+        after, next_one = together(end, other), together(end, one)
+        current += log(_mixed(after, _BROKEN_AFTER))
+        current -= log(max(_mixed(next_one, share) for share in (_BROKEN, _BROKEN_AFTER)))
+        current = max(current, 0.0)
+        best = max(best, current)
     return best
+
+
+def _seams(lines: Sequence[Sequence[str]]) -> Iterator[tuple[str, str, str]]:
+    """Last word of a line, and the first ones of the next and of the line after it, where they can tell something."""
+    narrow = [sum(map(len, line)) <= _WIDEST for line in lines]
+    for at in range(len(lines) - 2):
+        if not (narrow[at] and narrow[at + 1] and narrow[at + 2]):
+            continue  # paragraphs, a line each
+        end, one, other = lines[at][-1], lines[at + 1][0], lines[at + 2][0]
+        kinds = {_beginning(one), _beginning(other)}
+        if _end(end) == _NUMBER or max(kinds) >= _DIGIT:
+            continue  # rows of figures, which have an order of their own
+        if _end(end) == _STOP and len(kinds) == 1:
+            continue  # after a full stop any sentence may begin
+        yield end, one, other
 
 
 def _mixed(together: float, broken: float) -> float:
@@ -99,19 +110,25 @@ def _pairs(texts: Iterable[Iterable[Sequence[str]]]) -> Pair:
         words.append("")
         if len(words) > MOST_WORDS:
             break
-    cores = {word: _core(word) for word in set(words)}
-    uses = Counter(cores[word] for word in words)
+    counts = Counter(words)
+    cores = {word: _core(word) for word in counts}
+    uses: Counter[str] = Counter()
+    for word, count in counts.items():
+        uses[cores[word]] += count
     frequent = {core for core, count in uses.most_common(_FREQUENT) if core and count >= _LEAST_USES}
 
     def group(word: str) -> str:
         core = cores[word] if word in cores else _core(word)
         return core if core in frequent else "0" if core[:1].isdigit() else core[-1:]
 
-    groups = {word: group(word) for word in cores}
-    in_order = [groups[word] if word else None for word in words]
-    pairs = Counter(pair for pair in pairwise(in_order) if None not in pair)
+    groups: dict[str, str | None] = {word: group(word) for word in cores}
+    groups[""] = None
+    pairs = Counter(pairwise(map(groups.__getitem__, words)))
     left, right = Counter[str | None](), Counter[str | None]()
-    for (one, other), count in pairs.items():
+    for (one, other), count in list(pairs.items()):
+        if one is None or other is None:
+            del pairs[one, other]
+            continue
         left[one] += count
         right[other] += count
     total = pairs.total() + 1
@@ -125,7 +142,7 @@ def _pairs(texts: Iterable[Iterable[Sequence[str]]]) -> Pair:
 
 
 def _core(word: str) -> str:
-    return word.strip(_CLOSING + _OPENING + _STOPS + _PAUSES).lower()
+    return word.strip(_AROUND).lower()
 
 
 def _end(word: str) -> int:
