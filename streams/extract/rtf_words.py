@@ -33,10 +33,10 @@ SKIPPED = frozenset(
     bkmkstart bkmkend xe tc tcn rxe txe ftnsep ftnsepc ftncn aftnsep aftnsepc aftncn nonshppict nonesttables
     shprslt pntxtb pntxta pn pnseclvl listname listpicture listlevel template private background docvar userprops
     datafield formfieldraw atnid atnref atrfstart atrfend atntime atndate atnparent atnicn panose falt fontemb
-    fontfile  mhtmltag objattph nextfile passwordhash protusertbl fldtype ebcstart ebcend comment
-    keycode  blipuid bliptag mmathPict  gridtbl
-    printim buptim vern version edmins nofpages nofwords nofchars nofcharsws  hlinkbase linkval staticval propname
-    mailmerge   ffdeftext ffformat ffhelptext ffstattext ffentrymcr ffexitmcr ffname
+    fontfile mhtmltag nextfile passwordhash protusertbl fldtype ebcstart ebcend comment
+    keycode blipuid bliptag mmathPict gridtbl
+    printim buptim hlinkbase linkval staticval propname
+    mailmerge ffdeftext ffformat ffhelptext ffstattext ffentrymcr ffexitmcr ffname
     """.split()
 )
 """Destinations without text for a reader, where a writer left out `\\*`. With it, every unknown one is skipped."""

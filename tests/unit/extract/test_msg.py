@@ -82,7 +82,7 @@ def test_internet_headers_say_more(tmp_path: Path) -> None:
 
 def test_names_that_the_headers_lack(tmp_path: Path) -> None:
     headers = "From: ada@x.example\r\nTo: TOM@x.example, Bo <b@x.example>, c@x.example\r\n"
-    people = recipient(0, 1, "Tom Berg", "tom@x.example") | recipient(1, 1, "Boris", "b@x.example")
+    people = {**recipient(0, 1, "Tom Berg", "tom@x.example"), **recipient(1, 1, "Boris", "b@x.example")}
     body = of(tmp_path, {BODY: "On Tuesday.", 0x007D: headers}, more=people)
     assert head(body) == ["From: ada@x.example", "To: Tom Berg <TOM@x.example>, Bo <b@x.example>, c@x.example"]
 

@@ -24,6 +24,13 @@ def texts(folder: Path, body: str | bytes, header: str = r"\ansi\ansicpg1252\def
 # --- characters ------------------------------------------------------------------------------------------------------
 
 
+def test_marks_that_are_no_destinations_hide_nothing(tmp_path: Path) -> None:
+    """Outlook's place of an attachment; numbers of the document's head."""
+    body = read(tmp_path, r"{\info\version1\nofpages2{\title Plan}}one\par\objattph\'20\objattph\'20\par two\par")
+    assert kinds(body) == [("paragraph", "one"), ("paragraph", "two")]
+    assert body.title == "Plan"
+
+
 @pytest.mark.parametrize(
     ("header", "body", "expected"),
     [
