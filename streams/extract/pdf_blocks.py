@@ -178,7 +178,7 @@ def _footnotes(paragraphs: Sequence[Paragraph], style: Style, height: float) -> 
         for paragraph in reversed(group):
             if paragraph.size > 0.93 * style.size or paragraph.first.v0 < 0.5 * height:
                 break
-            if paragraph.first.lead.strip("\ufffd") or _FOOTNOTE.match(paragraph.first.text):
+            if paragraph.first.lead.strip("\ufffd•") or _FOOTNOTE.match(paragraph.first.text):
                 found.add(id(paragraph))
     return found
 

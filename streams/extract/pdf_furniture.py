@@ -159,7 +159,7 @@ def _roman(text: str) -> int:
 
 
 def _margins(pages: Sequence[PageLines]) -> tuple[float, float]:
-    """The white at the top and at the foot of all pages, in points."""
+    """The white at the top and at the foot of most pages, in points."""
     tops: list[float] = []
     feet: list[float] = []
     for page in pages:
@@ -167,7 +167,7 @@ def _margins(pages: Sequence[PageLines]) -> tuple[float, float]:
             if len(lines) >= _ENOUGH_LINES:
                 tops.append(min(line.v0 for line in lines))
                 feet.append(frame.size[1] - max(line.v1 for line in lines))
-    return min(tops, default=0.0), min(feet, default=0.0)
+    return (sorted(tops)[len(tops) // 3], sorted(feet)[len(feet) // 3]) if tops else (0.0, 0.0)
 
 
 def _spots(index: int, page: PageLines, margins: tuple[float, float]) -> list[Spot]:

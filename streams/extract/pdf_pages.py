@@ -8,6 +8,7 @@ from collections import Counter
 import msgspec
 
 from streams.extract import pdf_figures, pdf_info, pdf_layout, pdf_tables
+from streams.extract.pdf_bullets import mark_bullets
 from streams.extract.pdf_grid import PageTable
 from streams.extract.pdf_lines import PageLines, page_lines
 from streams.extract.pdf_links import PlacedLink, placed_links
@@ -76,6 +77,9 @@ def read_pages(pdf: Pdf, reader: str | None = None) -> Work:
             pdf.replace_words(number, _without_watermarks(pdf.words(number), lines.watermarks))
         tables = pdf_tables.page_tables(pdf, page, lines, work.warn, unreadable=unreadable)
         figures = _figures(page, lines)
+        for frame, group in lines.groups[:1]:
+            drawn = page.images + [vector.box for vector in page.vectors if not vector.stroked]
+            mark_bullets(group, [frame.inside(box) for box in drawn])
         work.panels.append([] if lines.ocr or not lines.groups else drawn_panels(page, *lines.groups[0]))
         work.loose.append([] if lines.ocr or not lines.groups else find_loose_figures(page, *lines.groups[0]))
         for _, group in lines.groups:

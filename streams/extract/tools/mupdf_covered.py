@@ -84,13 +84,14 @@ def without(textpage: Any, hidden: Counter[Key]) -> tuple[list[Any], list[Word]]
 def _over(block: Any, painted: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """The boxes that are painted after a block and upon it."""
     x0, y0, x1, y1 = block["bbox"]
-    return painted[
+    upon: npt.NDArray[np.bool_] = (
         (painted[:, 0] > block["number"])
         & (painted[:, 1] < x1)
         & (painted[:, 3] > x0)
         & (painted[:, 2] < y1)
         & (painted[:, 4] > y0)
-    ]
+    )
+    return painted[upon]
 
 
 class _Letters:

@@ -19,8 +19,8 @@ def test_a_picture_without_a_caption_stands_between_the_paragraphs_around_it(tmp
     maker = Maker().new_page().lines(72, 100, BODY).image((72, 240, 300, 380)).lines(72, 420, BODY)
     draft = run(tmp_path, maker)
     assert [block.kind for block in draft.blocks] == [BlockKind.PARAGRAPH, BlockKind.FIGURE, BlockKind.PARAGRAPH]
-    assert draft.blocks[1].bbox == (72, 240, 300, 380)
-    assert draft.blocks[1].text == ""
+    (figure,) = figures(draft.blocks)
+    assert (figure.bbox, figure.text) == ((72.0, 240.0, 300.0, 380.0), "")
 
 
 def test_a_picture_beside_two_columns_stays_in_its_own(tmp_path: Path) -> None:
