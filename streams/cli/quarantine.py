@@ -326,7 +326,7 @@ def release(
     if not as_json:
         say(f"{total} documents at {rate:g} a minute: {minutes:.0f} minutes at least. Ctrl-C pauses.")
         deciding.say_left_out(plan)
-    done, worker = 0, True
+    done, worker = 0, None
 
     def progress(at: Progress) -> None:
         nonlocal done
@@ -336,6 +336,9 @@ def release(
 
     try:
         if total and not dry_run:
+            worker = asyncio.run(has_ledger(settings, address(settings)))
+            if not worker:
+                note(deciding.NO_WORKER)
             done = asyncio.run(
                 run(
                     settings,
@@ -347,7 +350,6 @@ def release(
                     progress=progress,
                 )
             )
-            worker = asyncio.run(has_ledger(settings, address(settings)))
     except KeyboardInterrupt:
         note(f"Stopped after some {done} of {total}. The same command goes on from there.")
         raise
@@ -358,8 +360,6 @@ def release(
         say(f"{done} documents are on their way; `canonry quarantine list` shows what is left.")
         if done < total:
             note(f"{total - done} were released by somebody else meanwhile.")
-        if not worker:
-            note(deciding.NO_WORKER)
     if plan.refused:
         raise click.exceptions.Exit(EXIT_INCOMPLETE)
 

@@ -148,11 +148,11 @@ def ask(plan: Plan, choice: Choice) -> None:
 
 async def publish(
     settings: Settings, decisions: list[Planned], timeout_s: float | None
-) -> tuple[list[Ended] | None, bool]:
+) -> tuple[list[Ended] | None, bool | None]:
     """Publishes, and waits where a time is given.
 
     Returns:
-        What came of it, where it was waited for; and whether a worker runs that carries it out.
+        What came of it, where it was waited for; and whether a worker runs that carries it out; None: nothing is to do.
     """
     from streams.log.broker import address
     from streams.ops.quarantine import publish
@@ -160,7 +160,7 @@ async def publish(
     from streams.ops.quarantine_wait import waiter
 
     if not decisions:
-        return None if timeout_s is None else [], True
+        return None if timeout_s is None else [], None
     broker = address(settings)
     if timeout_s is None:
         await publish(settings, broker, decisions)
@@ -170,7 +170,7 @@ async def publish(
         return await waiting.outcomes(decisions, timeout_s), True
 
 
-def tell(plan: Plan, choice: Choice, ended: list[Ended] | None, worker: bool) -> None:
+def tell(plan: Plan, choice: Choice, ended: list[Ended] | None, worker: bool | None) -> None:
     """Says what was decided, and what came of it."""
     undo = choice.kind.value == "undo"
     what = f"{len(plan.decisions)} decided ({choice.kind.value}), as batch {plan.batch}"

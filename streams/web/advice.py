@@ -5,7 +5,9 @@ from __future__ import annotations
 _BYTES = (
     "Nothing can be read from these bytes. Have its owner deliver a sound copy, which comes in by itself, or skip it."
 )
-_RECOGNISE = "Compare page and text. If both say the same, accept it; else send it to recognition, then skip it."
+_RECOGNISE = (
+    "Compare page and text. If both say the same, accept it; else send it to recognition, and skip it if that fails."
+)
 _COMPARE = "Read the text beside the page. If it can be understood, accept it; if not, extract it again or skip it."
 
 ADVICE: dict[str, str] = {

@@ -93,6 +93,7 @@ class Deciding:
         for start in range(0, len(made.plan.decisions), LOOK_AT):
             part = made.plan.decisions[start : start + LOOK_AT]
             made.published += await quarantine.publish(self._settings, broker, part)
+            self._following.expect_more()
 
     async def _publish_all(self, made: Made, broker: str) -> None:
         try:

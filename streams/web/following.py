@@ -8,7 +8,7 @@ import time
 from streams.consumers.catalog import Catalog
 from streams.errors import CanonryError
 from streams.log import broker as local_broker
-from streams.ops.quarantine_under_way import DecisionLog, UnderWay, under_way
+from streams.ops.quarantine_under_way import DecisionLog, Told, UnderWay, under_way
 from streams.settings import Settings
 
 A_MOMENT_S = 0.3
@@ -26,7 +26,7 @@ class Following:
         self._settings = settings
         self._one_reads = asyncio.Lock()
         self._log: DecisionLog | None = None
-        self._known: UnderWay = {}
+        self._told: list[Told] = []
         self._reads_again_at = 0.0
         self._looking: asyncio.Task[None] | None = None
 
@@ -43,13 +43,16 @@ class Following:
                     broker = await asyncio.to_thread(local_broker.address, self._settings)
                     self._log = await DecisionLog(self._settings, broker).__aenter__()
                 with await asyncio.to_thread(Catalog, self._settings) as catalog:
-                    told = await self._log.look(catalog)
-                    self._known = await asyncio.to_thread(under_way, catalog, told)
+                    self._told = await self._log.look(catalog)
             except CanonryError:
                 await self._close()
                 raise
             self._reads_again_at = time.monotonic() + FRESH_S
-            return self._known
+        return await asyncio.to_thread(self._open)
+
+    def expect_more(self) -> None:
+        """What was read is old, for something was published."""
+        self._reads_again_at = 0.0
 
     async def lately(self) -> UnderWay:
         """What is under way, as far as it is known in a moment."""
@@ -57,7 +60,14 @@ class Following:
             self._looking = asyncio.create_task(self._look())
         if self._looking is not None:
             await asyncio.wait({self._looking}, timeout=A_MOMENT_S)
-        return self._known
+        return await asyncio.to_thread(self._open)
+
+    def _open(self) -> UnderWay:
+        """Of what was read, that which the catalog does not show as done by now."""
+        if not self._told:
+            return {}
+        with Catalog(self._settings) as catalog:
+            return under_way(catalog, self._told)
 
     async def _look(self) -> None:
         try:
