@@ -13,13 +13,13 @@ from streams.errors import DocumentError
 from streams.extract.block_list import BlockList
 from streams.extract.docx_captions import bind
 from streams.extract.docx_chunks import read_chunk
-from streams.extract.docx_inline import DELETED, INSERTED, Anchored, Inline, InlineReader, NoteRef
+from streams.extract.docx_inline import Anchored, Inline, InlineReader, NoteRef
 from streams.extract.docx_notes import Notes
 from streams.extract.docx_numbering import Numbering
 from streams.extract.docx_paragraphs import Properties, kind_of, properties_of
 from streams.extract.docx_styles import Styles
 from streams.extract.docx_tables import Grid, only_first_row_bold, read_grid, record, text_rows
-from streams.extract.ooxml import attr, children, chosen, descendants
+from streams.extract.ooxml import DELETED, INSERTED, attr, children, chosen, descendants
 from streams.extract.outcome import Draft
 from streams.records import BlockKind, Link, Table
 

@@ -16,14 +16,24 @@ from streams.extract.docx_styles import Look, Styles, place_of
 from streams.extract.docx_symbols import readable, symbol
 from streams.extract.drawing_charts import Chart, read_chart
 from streams.extract.eq_fields import eq_text
-from streams.extract.ooxml import Package, attr, child, children, chosen, descendants, switched_on, value
+from streams.extract.ole_charts import embedded_chart
+from streams.extract.ooxml import (
+    DELETED,
+    INSERTED,
+    Package,
+    attr,
+    child,
+    children,
+    chosen,
+    descendants,
+    switched_on,
+    value,
+)
 from streams.extract.raised import Place, Scripts
 from streams.records import Link, Table
 
 WRAPPERS = frozenset({"w:smartTag", "w:customXml", "w:dir", "w:bdo", "w:sdtContent", "w:sdt"})
 """Elements that say something about their content and are no content."""
-INSERTED = frozenset({"w:ins", "w:moveTo"})
-DELETED = frozenset({"w:del", "w:moveFrom"})
 _PAGE_FIELDS = frozenset({"PAGE", "NUMPAGES", "SECTIONPAGES"})
 
 
@@ -330,6 +340,10 @@ class InlineReader:
                 chart = self._chart(attr(found, "r:id"))
                 texts += [chart.title, *chart.texts]
                 tables += [] if chart.table is None else [chart.table]
+            elif name == "o:OLEObject":
+                drawn = embedded_chart(self.package, self.part, attr(found, "r:id"))
+                texts += [] if drawn is None else [drawn.text]
+                tables += [] if drawn is None or drawn.table is None else [drawn.table]
             elif name == "dgm:relIds":
                 pictures += 1
                 texts.append(self._drawn_text(attr(found, "r:dm")))

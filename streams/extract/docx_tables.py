@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 
 from lxml import etree
 
-from streams.extract.docx_inline import DELETED, INSERTED
-from streams.extract.ooxml import attr, child, children, chosen, number, switched_on, value
+from streams.extract.ooxml import DELETED, INSERTED, attr, child, children, chosen, number, switched_on, value
 from streams.records import Cell, Table
 
 MAX_SPAN = 1000

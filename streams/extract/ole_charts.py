@@ -1,22 +1,24 @@
-"""Charts that are objects of their own, as DOC and PPT hold them: Microsoft Graph's, Excel's and LibreOffice's.
+"""Charts that are OLE objects, as DOC and PPT hold them, and DOCX and PPTX old ones: of Graph, Excel, LibreOffice.
 
 Source: [MS-XLS] 2.4.346 (Window1, which says the sheet that is shown); OASIS ODF 1.3 part 3, 11 (charts).
 """
 
 from __future__ import annotations
 
+import io
 import struct
 import tempfile
 from pathlib import Path
 
 from lxml import etree
 
-from streams.decode.unpack.compound import Compound, Entry
+from streams.decode.unpack.compound import Compound, CompoundError, Entry
 from streams.errors import DocumentError
 from streams.extract.graph_charts import graph_chart
 from streams.extract.odf import descendants, open_source, text_of
 from streams.extract.odf_objects import chart_of as odf_chart
 from streams.extract.odf_objects import chart_table
+from streams.extract.ooxml import Package
 from streams.extract.sheet_model import Drawn
 from streams.extract.sheet_xls_charts import START, charts_of, records
 
@@ -39,6 +41,28 @@ def chart_of(compound: Compound, storage: Entry) -> Drawn | None:
         return None
     book = compound.read(entry, MAX_BYTES)
     return graph_chart(book) or _from_workbook(book)
+
+
+def chart_in(data: bytes) -> Drawn | None:
+    """The same of an object that is a compound file of its own; null for what is none."""
+    try:
+        compound = Compound(io.BytesIO(data), len(data))
+    except CompoundError:
+        return None
+    return chart_of(compound, compound.root)
+
+
+def embedded_chart(package: Package, part: str, identifier: str | None) -> Drawn | None:
+    """The same of an object that a part of an OOXML package refers to."""
+    relationship = package.relationships(part).get(identifier or "")
+    if relationship is None or relationship.external or relationship.target not in package:
+        return None
+    try:
+        return chart_in(package.read(relationship.target))
+    except DocumentError as error:
+        if error.problem not in _DAMAGED:
+            raise
+        return None
 
 
 def _from_workbook(book: bytes) -> Drawn | None:

@@ -73,6 +73,9 @@ _UNDERSTOOD = frozenset(
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _END_OF_DIRECTORY = b"PK\x05\x06"
 _OFF = frozenset({"0", "false", "off"})
+INSERTED = frozenset({"w:ins", "w:moveTo"})
+DELETED = frozenset({"w:del", "w:moveFrom"})
+"""Elements of tracked changes (ECMA-376 part 1, 17.13.5)."""
 
 
 @lru_cache(maxsize=4096)

@@ -5,12 +5,10 @@ Source: [MS-PPT] 2.10.12 (ExOleObjAtom), 2.10.27 (ExOleEmbedContainer), 2.10.34 
 
 from __future__ import annotations
 
-import io
 import struct
 import zlib
 
-from streams.decode.unpack.compound import Compound, CompoundError
-from streams.extract.ole_charts import chart_of
+from streams.extract.ole_charts import chart_in
 from streams.extract.ppt_records import Objects, Record
 from streams.extract.sheet_model import Drawn
 
@@ -37,12 +35,7 @@ class Charts:
         storage = self._objects.get(stored)
         if storage is None or storage.kind != STORAGE:
             return False
-        data = self._unpacked(storage)
-        try:
-            compound = Compound(io.BytesIO(data), len(data))
-        except CompoundError:
-            return False
-        chart = chart_of(compound, compound.root)
+        chart = chart_in(self._unpacked(storage))
         if chart is None:
             return False
         self.found[number] = chart

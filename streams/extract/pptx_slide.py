@@ -13,6 +13,7 @@ from streams.extract.docx_tables import Grid, GridCell
 from streams.extract.docx_tables import record as table_record
 from streams.extract.drawing_charts import read_chart
 from streams.extract.drawing_diagrams import diagram_texts
+from streams.extract.ole_charts import embedded_chart
 from streams.extract.ooxml import Package, attr, child, children, chosen, descendants
 from streams.extract.pptx_shapes import Shape, flat
 from streams.extract.pptx_text import Paragraph, TextReader
@@ -187,7 +188,12 @@ class Deck(BlockList):
                 self._figure(sheet, shape, described, hidden, always=True)
                 self._diagram(sheet, shape, self._part(reader, attr(element, "r:dm")), hidden)
             elif name == "p:oleObj":
-                self._figure(sheet, shape, described or _object_alternative(element), hidden, always=True)
+                described = described or _object_alternative(element)
+                chart = embedded_chart(self._package, reader.part, attr(element, "r:id"))
+                if chart is not None:
+                    self._drawn(sheet, shape, [described, chart.text], chart.table, hidden)
+                    continue
+                self._figure(sheet, shape, described, hidden, always=True)
                 self._counts["objects"] += 1
             else:
                 self._figure(sheet, shape, described, hidden, always=False)
@@ -234,12 +240,16 @@ class Deck(BlockList):
             self._figure(sheet, shape, described, hidden, always=True)
             return
         chart = read_chart(root)
-        said = dict.fromkeys(text for text in (described, chart.title, *chart.texts) if text)
+        self._drawn(sheet, shape, [described, chart.title, *chart.texts], chart.table, hidden)
+
+    def _drawn(self, sheet: Sheet, shape: Shape, texts: list[str], values: Table | None, hidden: bool) -> None:
+        """A chart: a figure with what it says, and its values."""
+        said = dict.fromkeys(text for text in texts if text)
         figure = self._figure(sheet, shape, "\n".join(said), hidden, always=True)
-        if chart.table is None:
+        if values is None:
             self._package.warn("chart_values_not_read")
         else:
-            table = self._add_table(sheet, shape, chart.table, [], hidden)
+            table = self._add_table(sheet, shape, values, [], hidden)
             if figure is not None:
                 self.refs[table] = figure
 

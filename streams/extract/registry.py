@@ -187,7 +187,7 @@ EXTRACTORS: tuple[ExtractorSpec, ...] = (
     ),
     ExtractorSpec(
         name="pptx",
-        version="1",
+        version="2",
         function="streams.extract.pptx:extract",
         media_types=(
             "application/vnd.openxmlformats-officedocument.presentationml.presentation",

@@ -52,7 +52,15 @@ def _embedded(sink: Sink, archive: zipfile.ZipFile, info: zipfile.ZipInfo, name:
             return
         with expanded(_chunks(archive, info), sink, budget) as file:
             compound = Compound(file, file.tell())
-            add_object(sink, compound, compound.root, stem, key=name, raw=lambda: _chunks(archive, info))
+            add_object(
+                sink,
+                compound,
+                compound.root,
+                stem,
+                key=name,
+                raw=lambda: _chunks(archive, info),
+                charts_read=name.lower().startswith(("word/", "ppt/")),
+            )
     except CompoundError as error:
         sink.fail(file_name, "corrupt", f"The object can't be opened. {error}")
     except MemberError as error:

@@ -11,7 +11,9 @@ from streams.extract.ole_charts import chart_of
 from streams.extract.render import table_rows
 from streams.extract.sheet_model import Drawn
 from tests.unit.decode.unpack.compounds import Tree, compound
+from tests.unit.extract import docx_files as w
 from tests.unit.extract import odf_files as odf
+from tests.unit.extract import pptx_files as p
 from tests.unit.extract.test_graph_charts import COSTS as GRAPH
 from tests.unit.extract.test_sheet_xls_charts import COSTS, EOF, SHEET, record
 
@@ -66,3 +68,38 @@ def test_charts_of_libreoffice(tmp_path: Path) -> None:
 def test_a_damaged_chart_says_nothing(tmp_path: Path) -> None:
     chart = odf.make(tmp_path / "chart", CHART, kind="chart").read_bytes()
     assert read({"package_stream": chart[:-40]}) == Drawn(text="", figure=True)
+
+
+def test_old_charts_in_new_documents(tmp_path: Path) -> None:
+    """DOCX and PPTX that came from older programs hold Graph's objects; a missing or damaged one is a picture."""
+    stored = {"embeddings/o.bin": compound({"Workbook": GRAPH}), "embeddings/bad.bin": b"bad"}
+    related = {name: ("oleObject", f"embeddings/{name}.bin") for name in ("o", "bad", "gone")}
+    objects = "".join(
+        "<w:r><w:object><v:shape><v:imagedata/></v:shape>"
+        f'<o:OLEObject xmlns:o="urn:schemas-microsoft-com:office:office" '
+        f'ProgID="MSGraph.Chart.8" r:id="{name}"/></w:object></w:r>'
+        for name in related
+    )
+    text = w.make(
+        tmp_path / "a.docx",
+        w.paragraph(objects),
+        parts={f"word/{name}": data for name, data in stored.items()},
+        related=related,
+    )
+    draft = w.read(text)
+    assert [(block.kind.value, block.text) for block in draft.blocks if block.table is None] == [
+        ("figure", "Costs\nEuro"),
+        ("figure", ""),
+        ("figure", ""),
+    ]
+    assert [table_rows(table)[1] for table in draft.tables] == [["Kiel", "41", "12.50%"]]
+    frames = "".join(p.frame(f'<p:oleObj progId="MSGraph.Chart.8" r:id="{name}"/>') for name in related)
+    links = {name: (kind, f"../{target}") for name, (kind, target) in related.items()}
+    slides = p.make(
+        tmp_path / "a.pptx",
+        p.Slide(frames, related=links),
+        parts={f"ppt/{name}": data for name, data in stored.items()},
+    )
+    shown = p.read(slides)
+    assert [table_rows(table)[1] for table in shown.tables] == [["Kiel", "41", "12.50%"]]
+    assert [block.text for block in shown.blocks if block.kind.value == "figure"] == ["Costs\nEuro", "", ""]

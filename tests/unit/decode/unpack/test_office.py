@@ -153,6 +153,7 @@ def test_charts_that_the_document_says_itself_are_no_members(tmp_path: Path) -> 
     pool: Tree = {"_1": graph, "_2": odf, "_3": text}
     assert opened(tmp_path, compound({"WordDocument": b"x", "ObjectPool": pool}), DOC).paths == ["embedded-3.zip"]
     assert opened(tmp_path, slides(compressed(compound(graph))), PPT).paths == []
+    assert of_docx(tmp_path, {"oleObject1.bin": compound(graph)}).paths == []
     book: Tree = {"Workbook": b"x", "MBD0001A2B3": graph}  # a sheet does not
     assert opened(tmp_path, compound(book), "application/vnd.ms-excel").paths == ["embedded-1.xls"]
 
