@@ -11,6 +11,7 @@ from collections.abc import Callable
 from streams.decode.unpack.compound import Compound
 from streams.extract.doc_fib import Part, plex
 from streams.extract.ole_charts import chart_of
+from streams.extract.ooxml import MAX_TOTAL
 from streams.extract.ppt_records import Record, at, records
 from streams.extract.ppt_shapes import SHAPE, SHAPE_ATOM, said_of, shows_picture
 from streams.extract.sheet_model import Drawn
@@ -68,11 +69,12 @@ def _shapes(data: bytes) -> list[Record]:
 def charts(compound: Compound) -> dict[int, Drawn]:
     """Number of each object that is a chart -> what it says. Errors: DocumentError `bomb` or `too_large`."""
     pool = compound.root.get("ObjectPool")
+    budget = [MAX_TOTAL]
     found: dict[int, Drawn] = {}
     for storage in pool.storages()[:MAX_OBJECTS] if pool is not None else ():
         number = storage.name.removeprefix("_")
         if number.isascii() and number.isdigit() and len(number) <= 10:
-            chart = chart_of(compound, storage)
+            chart = chart_of(compound, storage, budget)
             if chart is not None:
                 found[int(number)] = chart
     return found

@@ -148,15 +148,15 @@ class Source:
         return self._objects[part]
 
 
-def open_source(path: Path) -> Source:
-    """Opens a packed or flat file.
+def open_source(path: Path, budget: list[int] | None = None) -> Source:
+    """Opens a packed or flat file. `budget`: bytes that may still be unpacked, where others share it.
 
     Errors: DocumentError `encrypted`, `truncated`, `corrupt`, `bomb` or `too_large`.
     """
     with path.open("rb") as stream:
         start = stream.read(4)
     if start[:2] == b"PK" or not start:
-        return _open_package(path)
+        return _open_package(path, budget)
     if path.stat().st_size > MAX_PART:
         raise DocumentError("too_large", f"The file has more than {MAX_PART} bytes.")
     root = parse_xml(path.read_bytes(), "of the file")
@@ -166,8 +166,8 @@ def open_source(path: Path) -> Source:
     return Source(root, root, child(root, "office:meta"), None, warnings)
 
 
-def _open_package(path: Path) -> Source:
-    package = Package(path)
+def _open_package(path: Path, budget: list[int] | None) -> Source:
+    package = Package(path, budget=budget)
     try:
         refuse_encrypted(package)
         content = package.xml("content.xml")

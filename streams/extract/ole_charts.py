@@ -28,14 +28,17 @@ _WINDOW, _SHEET = 0x003D, 0x0085
 _DAMAGED = ("corrupt", "truncated", "encrypted")
 
 
-def chart_of(compound: Compound, storage: Entry) -> Drawn | None:
+def chart_of(compound: Compound, storage: Entry, budget: list[int]) -> Drawn | None:
     """What the chart in an object's storage says, with its values; null where the object is something else.
 
     One that is damaged has neither text nor table. Errors: DocumentError `bomb` or `too_large`.
+
+    Args:
+        budget: bytes that all charts of the document may still unpack.
     """
     package = storage.stream("package_stream")
     if package is not None:
-        return _from_package(compound.read(package, MAX_BYTES))
+        return _from_package(compound.read(package, MAX_BYTES), budget)
     entry = storage.stream("Workbook")
     if entry is None:
         return None
@@ -43,13 +46,13 @@ def chart_of(compound: Compound, storage: Entry) -> Drawn | None:
     return graph_chart(book) or _from_workbook(book)
 
 
-def chart_in(data: bytes) -> Drawn | None:
+def chart_in(data: bytes, budget: list[int]) -> Drawn | None:
     """The same of an object that is a compound file of its own; null for what is none."""
     try:
         compound = Compound(io.BytesIO(data), len(data))
     except CompoundError:
         return None
-    return chart_of(compound, compound.root)
+    return chart_of(compound, compound.root, budget)
 
 
 def embedded_chart(package: Package, part: str, identifier: str | None) -> Drawn | None:
@@ -58,7 +61,7 @@ def embedded_chart(package: Package, part: str, identifier: str | None) -> Drawn
     if relationship is None or relationship.external or relationship.target not in package:
         return None
     try:
-        return chart_in(package.read(relationship.target))
+        return chart_in(package.read(relationship.target), package.budget)
     except DocumentError as error:
         if error.problem not in _DAMAGED:
             raise
@@ -80,13 +83,13 @@ def _from_workbook(book: bytes) -> Drawn | None:
     return next(iter(charts_of(book, start, end)), Drawn(text="", figure=True))
 
 
-def _from_package(data: bytes) -> Drawn | None:
+def _from_package(data: bytes, budget: list[int]) -> Drawn | None:
     """The chart of an OpenDocument package."""
     with tempfile.NamedTemporaryFile(prefix="canonry.") as file:
         file.write(data)
         file.flush()
         try:
-            with open_source(Path(file.name)) as source:
+            with open_source(Path(file.name), budget) as source:
                 chart = odf_chart(source.content)
                 if chart is None:
                     return None

@@ -165,12 +165,15 @@ class Package:
     Errors: DocumentError with `encrypted`, `truncated`, `corrupt`, `bomb` or `too_large`.
     """
 
-    def __init__(self, path: Path, within: Package | None = None) -> None:
-        """`within`: the package that `path` is a part of; both then share one budget of unpacked bytes."""
+    def __init__(self, path: Path, within: Package | None = None, budget: list[int] | None = None) -> None:
+        """`within`: the package that `path` is a part of; both then share one budget of unpacked bytes.
+
+        `budget`: bytes that may still be unpacked, of a document that holds packages and is none.
+        """
         _refuse_what_is_no_zip(path)
         self.warnings: list[str] = []
         self.depth: int = 0 if within is None else within.depth + 1
-        self._budget: list[int] = [MAX_TOTAL] if within is None else within._budget
+        self.budget: list[int] = within.budget if within is not None else [MAX_TOTAL] if budget is None else budget
         try:
             self._zip = zipfile.ZipFile(path)
         except (zipfile.BadZipFile, struct.error, NotImplementedError, ValueError, OSError, EOFError) as error:
@@ -209,7 +212,7 @@ class Package:
         member = self._members.get(_part_name(part))
         if member is None:
             raise DocumentError("corrupt", f"The package has no part {part}.")
-        limit = min(MAX_PART, self._budget[0])
+        limit = min(MAX_PART, self.budget[0])
         try:
             with self._zip.open(member) as stream:
                 data = stream.read(limit + 1)
@@ -224,7 +227,7 @@ class Package:
             raise DocumentError(
                 "bomb" if tight else "too_large", f"The part {part} unpacks to more than {limit} bytes."
             )
-        self._budget[0] -= len(data)
+        self.budget[0] -= len(data)
         return data
 
     def xml(self, part: str) -> etree._Element:

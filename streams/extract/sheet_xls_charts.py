@@ -35,6 +35,7 @@ class Chart:
     names: list[str] = field(default_factory=list)  # of the series
     categories: dict[int, str] = field(default_factory=dict)
     values: dict[tuple[int, int], str] = field(default_factory=dict)  # point, series
+    end: int = 0  # where its last record ends
 
     @property
     def text(self) -> str:
@@ -54,7 +55,7 @@ def charts_of(book: bytes, start: int, end: int) -> list[Drawn]:
         table = _table(chart)
         if chart.text or table is not None:
             found.append(Drawn(text=chart.text, figure=True, table=table))
-        at = book.find(START, at + len(START), end)
+        at = book.find(START, max(chart.end, at + len(START)), end)
     return found
 
 
@@ -76,7 +77,9 @@ def read_chart(book: bytes, at: int, end: int) -> Chart:
     cache = 0
     said = ""
     in_series = False
+    chart.end = at
     for number, data in records(book, at, end):
+        chart.end += 4 + len(data)
         if number == _SERIES:
             chart.names.append("")
             in_series = True

@@ -6,8 +6,12 @@ import io
 import struct
 from pathlib import Path
 
+import pytest
+
 from streams.decode.unpack.compound import Compound
-from streams.extract.ole_charts import chart_of
+from streams.errors import DocumentError
+from streams.extract.ole_charts import chart_in, chart_of
+from streams.extract.ooxml import MAX_TOTAL
 from streams.extract.render import table_rows
 from streams.extract.sheet_model import Drawn
 from tests.unit.decode.unpack.compounds import Tree, compound
@@ -28,7 +32,7 @@ CHART = (
 def read(tree: Tree) -> Drawn | None:
     data = compound(tree)
     opened = Compound(io.BytesIO(data), len(data))
-    return chart_of(opened, opened.root)
+    return chart_of(opened, opened.root, [MAX_TOTAL])
 
 
 def rows(chart: Drawn | None) -> list[list[str]]:
@@ -103,3 +107,13 @@ def test_old_charts_in_new_documents(tmp_path: Path) -> None:
     shown = p.read(slides)
     assert [table_rows(table)[1] for table in shown.tables] == [["Kiel", "41", "12.50%"]]
     assert [block.text for block in shown.blocks if block.kind.value == "figure"] == ["Costs\nEuro", "", ""]
+
+
+def test_charts_share_what_they_may_unpack(tmp_path: Path) -> None:
+    stored = odf.make(tmp_path / "chart", CHART + " " * 5000, kind="chart").read_bytes()
+    data = compound({"package_stream": stored})
+    budget = [12_000]
+    assert rows(chart_in(data, budget)) == [["", "2031"], ["Kiel", "41"]]
+    with pytest.raises(DocumentError) as error:
+        chart_in(data, budget)
+    assert error.value.problem in ("bomb", "too_large")

@@ -206,6 +206,15 @@ def test_charts(tmp_path: Path) -> None:
     assert [(one.what, one.count) for one in body.dropped] == [("embedded_files", 2)]
 
 
+def test_objects_that_are_unpacked_have_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("streams.extract.ppt_objects.MAX_OBJECTS", 1)
+    chart = compound({"Workbook": COSTS})
+    deck = Deck([Slide([shape(picture=True, shown_object=4)])], objects={3: chart, 4: chart})
+    body = canon(tmp_path, deck.data(), KIND)
+    assert body.tables == []
+    assert set(body.warnings) == {"chart_values_not_read", "embedded_not_read"}
+
+
 def test_word_art(tmp_path: Path) -> None:
     """Letters that are drawn as a picture."""
     raw = "Sale!".encode("utf-16-le") + b"\0\0"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import time
 
 import pytest
 
@@ -55,6 +56,13 @@ COSTS = chart(
     cache(1) + number(0, 0, 41) + number(1, 0, 43.5) + number(0, 1, 7),
     cache(2) + label(0, "Kiel") + label(1, "Ulm"),
 )
+
+
+def test_charts_without_an_end_are_read_once() -> None:
+    began = time.process_time()
+    book = (START + bytes(12) + titled("t", 1)) * 50_000
+    assert [one.text for one in charts_of(book, 0, len(book))] == ["t"]
+    assert time.process_time() - began < 5
 
 
 def test_titles_and_values() -> None:
