@@ -89,7 +89,9 @@ class WorkerSettings(Section):
 class RecognitionSettings(Section):
     """Text of pages that are pictures."""
 
-    enabled: bool = Field(default=True, description="false: such pages are held as `needs_recognition`")
+    enabled: bool = Field(
+        default=True, description="false: such pages are held as `needs_recognition`, also those that wait to be read"
+    )
     slots: int = Field(
         default_factory=lambda: max(1, (os.cpu_count() or 1) // 2),
         ge=1,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping
 from contextlib import asynccontextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -34,6 +34,7 @@ class State(StrEnum):
     IDLE = "idle"
     OK = "ok"
     BEHIND = "behind"
+    PAUSED = "paused"
     STALLED = "stalled"
     DEAD = "dead"
 
@@ -42,6 +43,7 @@ MEANING = {
     State.IDLE: "nothing is left to do",
     State.OK: "at work, the oldest record younger than the group's limit",
     State.BEHIND: "at work, the oldest record older than the limit",
+    State.PAUSED: "there is work, the group has members, and the settings say that it waits",
     State.STALLED: "there is work, the group has members, and the position has not moved for a while",
     State.DEAD: "there is work, and the group has no members (or never had any)",
 }
@@ -91,10 +93,12 @@ class Judge:
     Args:
         limit_s: age of the oldest record from which a group is behind.
         stalled_after_s: for how long a position must stand still.
+        paused: groups that wait because somebody wants it.
     """
 
-    def __init__(self, limit_s: float, stalled_after_s: float) -> None:
+    def __init__(self, limit_s: float, stalled_after_s: float, paused: Collection[str] = ()) -> None:
         self._limit_s = limit_s
+        self._paused = paused
         self._stalled_after_s = stalled_after_s
         self._stood: dict[tuple[str, Place], tuple[int, float]] = {}  # position, and the clock when first seen there
 
@@ -135,6 +139,8 @@ class Judge:
             unmoved = clock - since
             if not look.members:
                 state = State.DEAD
+            elif look.group in self._paused:
+                state = State.PAUSED
             elif unmoved >= self._stalled_after_s:
                 state = State.STALLED
             else:
@@ -158,7 +164,7 @@ class Watch:
     def __init__(self, settings: Settings, prober: Prober, stalled_after_s: float) -> None:
         self._settings = settings
         self._prober = prober
-        self._judge = Judge(settings.freshness.group_limit(settings.sources), stalled_after_s)
+        self._judge = Judge(settings.freshness.group_limit(settings.sources), stalled_after_s, paused_groups(settings))
         self._stalled_after_s = stalled_after_s
 
     @property
@@ -235,6 +241,12 @@ async def behind(
     """
     (look,) = await prober.look([reads], kept)
     return sum(max(0, ends[at.topic, at.partition] - at.position) for at in look.partitions if at.oldest_at is not None)
+
+
+def paused_groups(settings: Settings) -> frozenset[str]:
+    """The groups of the stages that the settings have paused."""
+    paused = settings.recognition.paused and settings.recognition.enabled
+    return frozenset({group_id("recognize", settings.kafka.topic_prefix)} if paused else ())
 
 
 def our_groups(prefix: str) -> list[Reads]:

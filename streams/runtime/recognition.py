@@ -43,6 +43,7 @@ from streams.settings import RecognitionSettings, Settings
 
 log = logging.getLogger(__name__)
 
+SWITCHED_OFF = "Recognition is switched off (recognition.enabled)."
 NO_PAGE = "Recognition found no page that it could read."
 
 PAGES_AT_ONCE = 2
@@ -187,6 +188,9 @@ class RecognizeStage(Stage):
         """See `streams.runtime.messages.Queueing`: what somebody waits for goes before what is done once more."""
         request = event.record
         assert isinstance(request, RecognitionRequest)
+        if not self._settings.recognition.enabled:  # nothing is read, so nothing is metered
+            yield
+            return
         lane = event.context.lane
         waiting = self._metrics.recognition_waiting.labels(lane.value)
         pages = pages_of(request)
@@ -202,6 +206,8 @@ class RecognizeStage(Stage):
         request = event.record
         assert isinstance(request, RecognitionRequest)
         assert request.payload is not None
+        if not self._settings.recognition.enabled:
+            return self._gave_nothing(event, request, SWITCHED_OFF)
         started, clock = datetime.now(UTC), time.perf_counter()
         body = await asyncio.to_thread(payload_bytes, request.payload, self._store)
         plan = await self._recogniser.plan(body, request.detection, request.pages, request.languages)

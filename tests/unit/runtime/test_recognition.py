@@ -185,6 +185,22 @@ async def test_switched_off_nothing_is_asked_for(tmp_path: Path) -> None:
     assert screened.screening.problems[:1] == ["needs_recognition"]
 
 
+async def test_switched_off_what_waits_is_given_back_unread_even_while_paused(stages: Stages, tmp_path: Path) -> None:
+    request = await requested(stages, scan(sentence("master")))
+    off = Stages(tmp_path, enabled=False, paused=True)
+    event = incoming("recognize", request)
+    try:
+        async with asyncio.timeout(5), off.recognize.turn(event):
+            topic, extracted = only(await off.recognize.handle(event))
+        assert (topic, extracted.payload, extracted.judged) == ("extracted", request.payload, request.judged)
+        topic, screened = only(await off.screen.handle(incoming("extracted", extracted)))
+    finally:
+        await off.slots.stop()
+    assert topic == "screened"
+    assert screened.screening.outcome is Outcome.QUARANTINED
+    assert (screened.screening.error or "").endswith(recognition.SWITCHED_OFF)
+
+
 async def test_a_replay_judges_anew_and_asks_again(stages: Stages) -> None:
     from streams.records import Lane
 
