@@ -25,7 +25,8 @@ def mark_bullets(lines: Sequence[Line], shapes: Sequence[Box]) -> None:
         return
     found: defaultdict[int, list[Line]] = defaultdict(list)
     for box in small:
-        line = next((line for line in lines if _is_before(box, line)), None)
+        middle = (box[1] + box[3]) / 2
+        line = next((line for line in lines if line.v0 <= middle <= line.v1 and _is_before(box, line)), None)
         if line is not None:
             found[round(box[0] / _SAME_PLACE)].append(line)
     for place, marked in found.items():
@@ -42,7 +43,6 @@ def _is_before(box: Box, line: Line) -> bool:
         not line.solid
         and not line.lead
         and _GAP[0] * line.size <= line.u0 - box[2] <= _GAP[1] * line.size
-        and line.v0 <= (box[1] + box[3]) / 2 <= line.v1
         and low >= _SIDE[0] * line.size
         and high <= _SIDE[1] * line.size
         and low >= _NARROW * high

@@ -107,7 +107,7 @@ class _Letters:
                     run += 1
                     for char in span["chars"]:
                         self.keys.append(_key(char))
-                        rows.append((block["number"], run, *char["bbox"], bool(char["c"].strip())))
+                        rows.append((block["number"], run, *char["bbox"], _is_letter(char["c"])))
         self.rows = np.array(rows, dtype=np.float64).reshape(-1, 7)
 
     def hidden(self, page: Any, suspects: dict[int, npt.NDArray[np.float64]]) -> Counter[Key]:
@@ -159,7 +159,9 @@ class _Seen:
         matrix = pymupdf.Matrix(self._scale, self._scale)
         image = page.get_pixmap(matrix=matrix, colorspace=pymupdf.csGRAY, alpha=False)
         self._grey = np.frombuffer(image.samples, dtype=np.uint8).reshape(int(image.height), int(image.width))
-        self._place = page.rotation_matrix  # what is read is told as stored, what is rendered is as displayed
+        self._place = tuple(
+            map(float, page.rotation_matrix)
+        )  # what is read is told as stored, what is rendered is as displayed
 
     def is_plain(
         self,
@@ -173,31 +175,38 @@ class _Seen:
         Args:
             least: share of the pixels that later letters have to leave.
         """
-        u0, v0, u1, v1 = self._pixels(box, -_EDGE)
+        ((u0, v0, u1, v1),) = self._pixels(np.array([box]), -_EDGE)
         grey = self._grey[v0:v1, u0:u1]
         mask = np.zeros_like(grey, dtype=np.bool_)
-        for letter in letters:
-            x0, y0, x1, y1 = self._pixels(letter, 0)
-            mask[max(0, y0 - v0) : max(0, y1 - v0), max(0, x0 - u0) : max(0, x1 - u0)] = True
+        _set(mask, self._pixels(letters, 0), (u0, v0), True)
         total = int(mask.sum())
         near = (later[:, 0] < box[2]) & (later[:, 2] > box[0]) & (later[:, 1] < box[3]) & (later[:, 3] > box[1])
-        for letter in later[near]:
-            x0, y0, x1, y1 = self._pixels(letter, _EDGE)
-            mask[max(0, y0 - v0) : max(0, y1 - v0), max(0, x0 - u0) : max(0, x1 - u0)] = False
+        _set(mask, self._pixels(later[near], _EDGE), (u0, v0), False)
         left = grey[mask]
         if not len(left):
             return not least and total > 0
         return int(left.max()) - int(left.min()) <= _SAME and len(left) >= least * total
 
-    def _pixels(self, box: Any, more: int) -> tuple[int, int, int, int]:
-        shown = pymupdf.Rect(*box) * self._place * self._scale
-        x0, y0, x1, y1 = (
-            int(shown.x0) - more,
-            int(shown.y0) - more,
-            int(shown.x1) + 1 + more,
-            int(shown.y1) + 1 + more,
-        )
-        return max(0, x0), max(0, y0), max(0, x1), max(0, y1)
+    def _pixels(self, boxes: npt.NDArray[np.float64], more: int) -> list[tuple[int, int, int, int]]:
+        """Edges of boxes in pixels, each box larger by `more`."""
+        a, b, c, d, e, f = self._place
+        x, y = boxes[:, [0, 2]], boxes[:, [1, 3]]
+        across, down = (a * x + c * y + e) * self._scale, (b * x + d * y + f) * self._scale
+        low = np.stack([across.min(axis=1), down.min(axis=1)], axis=1).astype(int) - more
+        high = np.stack([across.max(axis=1), down.max(axis=1)], axis=1).astype(int) + 1 + more
+        return [tuple(row) for row in np.concatenate([low, high], axis=1).clip(0).tolist()]
+
+
+def _set(mask: npt.NDArray[np.bool_], boxes: list[tuple[int, int, int, int]], start: tuple[int, int], to: bool) -> None:
+    """Set the pixels of boxes in a mask whose upper left corner lies at `start`."""
+    u, v = start
+    for x0, y0, x1, y1 in boxes:
+        mask[max(0, y0 - v) : max(0, y1 - v), max(0, x0 - u) : max(0, x1 - u)] = to
+
+
+def _is_letter(char: str) -> bool:
+    """Whether a character may be seen; one without a meaning is often a blank."""
+    return char != "\ufffd" and bool(char.strip())
 
 
 def _key(char: Any) -> Key:
