@@ -123,15 +123,12 @@ def _pairs(texts: Iterable[Iterable[Sequence[str]]]) -> Pair:
 
     groups: dict[str, str | None] = {word: group(word) for word in cores}
     groups[""] = None
-    pairs = Counter(pairwise(map(groups.__getitem__, words)))
-    left, right = Counter[str | None](), Counter[str | None]()
-    for (one, other), count in list(pairs.items()):
-        if one is None or other is None:
-            del pairs[one, other]
-            continue
-        left[one] += count
-        right[other] += count
-    total = pairs.total() + 1
+    inside = [
+        (one, other) for one, other in pairwise(map(groups.__getitem__, words)) if one is not None and other is not None
+    ]
+    pairs = Counter(inside)
+    left, right = Counter(one for one, _ in inside), Counter(other for _, other in inside)
+    total = len(inside) + 1
 
     def together(last: str, first: str) -> float:
         one, other = group(last), group(first)

@@ -11,7 +11,7 @@ import re
 import threading
 from collections import Counter
 from functools import cache
-from operator import add, or_
+from operator import add
 from pathlib import Path
 from typing import NamedTuple
 
@@ -59,8 +59,11 @@ def characters(text: str, language: str | None) -> Characters | None:
     count = len(joined) - joined.count("\n")
     if count < LEAST:
         return None
-    known = list(map(pairs.__contains__, map(add, joined, joined[1:])))  # whether each and the next are a pair
-    paired = sum(map(or_, [*known, False], [False, *known]))
+    import numpy as np
+
+    # Whether each character and the next are a pair; one that stands in a pair is its first or its second.
+    known = np.fromiter(map(pairs.__contains__, map(add, joined, joined[1:])), bool, len(joined) - 1)
+    paired = int(np.count_nonzero(np.append(known, False) | np.append(False, known)))
     rare = sum(times for character, times in character_counts(joined).items() if character not in usual)
     return Characters(count, in_pairs=paired / count, rare=(rare - joined.count("\n")) / count)
 
