@@ -266,10 +266,11 @@ class Pdf:
             page, shown, vertical = self._shown(number)
             place = _Placement(page.rotation_matrix if int(page.rotation) % 360 else None)
             moves = mupdf_vertical.vertical_lines(shown) if vertical else {}
-            return [
-                Word(place.box(mupdf_vertical.moved(word[:4], moves.get((word[5], word[6]), (0.0, 0.0)))), str(word[4]))
-                for word in shown.extractWORDS()
-            ]
+            words = []
+            for *box, text, block, line, _ in shown.extractWORDS():
+                move = moves.get((block, line))
+                words.append(Word(place.box(mupdf_vertical.moved(box, move) if move else box), text))
+            return words
         except FAULTS as error:
             raise PageError(f"page {number}: {error}") from error
 
@@ -366,7 +367,7 @@ class _Placement:
     def box(self, box: Any) -> Box:
         x0, y0, x1, y1 = box
         if self._matrix is None:
-            return float(x0), float(y0), float(x1), float(y1)
+            return x0, y0, x1, y1
         (ax, ay), (bx, by) = self.point(x0, y0), self.point(x1, y1)
         return min(ax, bx), min(ay, by), max(ax, bx), max(ay, by)
 
@@ -376,12 +377,12 @@ def _lines(blocks: list[Any], place: _Placement) -> Iterator[RawLine]:
         if block["type"] != 0:
             continue
         for line in block["lines"]:
-            move = mupdf_vertical.to_glyphs(line)
+            move = mupdf_vertical.to_glyphs(line) if line["wmode"] else None
             spans = [
                 Span(
                     span["text"],
-                    float(span["size"]),
-                    str(span["font"]),
+                    span["size"],
+                    span["font"],
                     bool(span["flags"] & _BOLD)
                     or bool(span.get("char_flags", 0) & 8)
                     or span["font"].endswith(_BOLD_FONT),
@@ -389,15 +390,15 @@ def _lines(blocks: list[Any], place: _Placement) -> Iterator[RawLine]:
                     bool(span["flags"] & _MONO),
                     bool(span["flags"] & _SUPERSCRIPT),
                     span.get("alpha", 255) > 0,
-                    int(span["color"]) & 0xFFFFFF,
-                    place.box(mupdf_vertical.moved(span["bbox"], move)),
+                    span["color"] & 0xFFFFFF,
+                    place.box(mupdf_vertical.moved(span["bbox"], move) if move else span["bbox"]),
                     place.point(*span["origin"]),
                 )
                 for span in line["spans"]
             ]
             yield RawLine(
                 spans,
-                place.box(mupdf_vertical.moved(line["bbox"], move)),
+                place.box(mupdf_vertical.moved(line["bbox"], move) if move else line["bbox"]),
                 place.direction(*line["dir"]),
                 bool(line["wmode"]),
             )
