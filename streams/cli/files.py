@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from streams.cli.output import EXIT_INCOMPLETE, json_option, note, safe, say, show_json, show_table
+from streams.cli.output import EXIT_INCOMPLETE, json_option, note, safe, say, show_json, show_table, tell_progress
 from streams.settings import Settings
 
 
@@ -64,6 +64,7 @@ def inspect(
     files = [file for path in paths for file in files_under(path)]
     declared = Declared(media_type, http_content_type)
     ranges = _page_ranges(paths, overlay, pages)
+    tell_progress("streams.runtime.recognition")
 
     async def work() -> None:
         slots = Slots(settings.worker)

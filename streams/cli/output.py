@@ -87,6 +87,23 @@ def prepare_streams() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
+def tell_progress(name: str) -> None:
+    """On a terminal, what a module tells of its progress is shown on the side."""
+    if sys.stderr.isatty():
+        handler = logging.StreamHandler()
+        handler.setFormatter(_Safe())
+        logger = logging.getLogger(name)
+        logger.addHandler(handler)
+        logger.setLevel(logging.INFO)
+
+
+class _Safe(logging.Formatter):
+    """Names of documents can't steer the terminal."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return safe(super().format(record))
+
+
 def quiet_clients(level: int = logging.CRITICAL) -> None:
     """What the libraries of the log say of each attempt to connect is noise beside our one line."""
     for name in CLIENTS:

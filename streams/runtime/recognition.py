@@ -50,6 +50,9 @@ PAGES_AT_ONCE = 2
 """Pages of one event: with their time limits they stay below the time after which a worker counts as stuck."""
 
 
+TELL_EVERY_S = 10.0
+"""Seconds between two lines that tell how far a long recognition is."""
+
 LOOK_AHEAD = 512
 """Events that wait in one worker: among these, those of the lane live go first."""
 
@@ -73,6 +76,20 @@ def job_s(settings: Settings, pages: int) -> float:
 def longest_s(settings: Settings) -> float:
     """Seconds that an event may take: its pages together, and one of them alone where that failed."""
     return job_s(settings, PAGES_AT_ONCE) + job_s(settings, 1)
+
+
+class Progress:
+    """Tells, now and then, how many pages are left; what is quickly read goes without a word."""
+
+    def __init__(self) -> None:
+        self._told_at = time.monotonic()
+
+    def tell(self, what: str, left: int) -> None:
+        """Pages of `what` were read, and so many are left."""
+        now = time.monotonic()
+        if left and now - self._told_at >= TELL_EVERY_S:
+            self._told_at = now
+            log.info("Recognition of %s: pages to go: %d", what, left)
 
 
 class Recogniser:
@@ -142,6 +159,7 @@ class Recogniser:
         pages: list[int] = []
         most: int | None = None
         done: ExtractAnswer | None = None
+        progress = Progress()
         while True:
             plan = await self.plan(body, detection, pages, languages, most=most)
             if plan.unavailable is not None or not plan.pages:
@@ -159,6 +177,7 @@ class Recogniser:
                 assert done is not None
                 return done, body
             pages = plan.rest
+            progress.tell(path.name, len(pages))
 
 
 class RecognizeStage(Stage):
@@ -171,6 +190,7 @@ class RecognizeStage(Stage):
         super().__init__(workshop)
         self._recogniser = Recogniser(workshop.settings, slots)
         self._metrics = metrics or Metrics()
+        self._progress = Progress()
         limits = workshop.settings.recognition
         self._meter = Meter(limits.slots, limits.pages_per_minute, paused=limits.paused)
 
@@ -242,6 +262,7 @@ class RecognizeStage(Stage):
         timing = self._timing(started, time.perf_counter() - clock - (judged.seconds if judged else 0.0))
         timings = [*request.timings, timing]
         if plan.rest:
+            self._progress.tell(event.key, len(plan.rest))
             more = msgspec.structs.replace(
                 request, payload=payload, attempt=attempt, judged=judged, pages=plan.rest, timings=timings
             )

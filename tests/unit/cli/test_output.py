@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
+import logging
 
 import pytest
 
-from streams.cli.output import safe, say, show_json, show_table
+from streams.cli.output import safe, say, show_json, show_table, tell_progress
 
 HOSTILE = "a\x1b[31mb\x07c\x9b2Jd\x7fe\r\u202ef\u2028g\udce9"
 
@@ -40,3 +42,18 @@ def test_lines_tables_and_json_are_safe(capsys: pytest.CaptureFixture[str]) -> N
 
 def test_none_is_nothing() -> None:
     assert safe(None) == ""
+
+
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("stream", "shown"), [(_Terminal(), "a\\x1b.pdf: pages to go: 3\n"), (io.StringIO(), "")])
+def test_progress_is_shown_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch, stream: io.StringIO, shown: str) -> None:
+    monkeypatch.setattr("sys.stderr", stream)
+    logger = logging.getLogger(f"tests.progress.{bool(shown)}")
+    logger.propagate = False
+    tell_progress(logger.name)
+    logger.info("%s: pages to go: %d", "a\x1b.pdf", 3)
+    assert stream.getvalue() == shown

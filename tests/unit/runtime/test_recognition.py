@@ -149,6 +149,20 @@ async def test_many_pages_are_many_events(stages: Stages, monkeypatch: pytest.Mo
     assert b"pilot" in data
 
 
+async def test_a_long_scan_tells_how_far_it_is(
+    stages: Stages, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(recognition, "PAGES_AT_ONCE", 1)
+    monkeypatch.setattr(recognition, "TELL_EVERY_S", 3600.0)
+    request = await requested(stages, scan(sentence("master"), sentence("pilot")))
+    caplog.set_level("INFO", logger=recognition.__name__)
+    await stages.recognize.handle(incoming("recognize", request))
+    assert not caplog.messages  # quickly done
+    monkeypatch.setattr(recognition, "TELL_EVERY_S", 0.0)
+    await stages.recognize.handle(incoming("recognize", request))
+    assert caplog.messages == ["Recognition of share:doc: pages to go: 1"]
+
+
 async def test_what_recognition_could_not_do_is_held_with_the_reason(stages: Stages) -> None:
     request = await requested(stages, scan(sentence("master")))
     failure = SlotFailure("timeout", "It took longer than 60 seconds and was stopped.")
