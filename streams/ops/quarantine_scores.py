@@ -49,6 +49,8 @@ LIMITS: dict[str, tuple[str, str, bool]] = {
     "replacement_in_words": ("max_replacement", "replacement_chars", True),
     "space": ("max_space", "excessive_whitespace", True),
     "token_mean": ("max_token_mean", "token_length", True),
+    "turned_around": ("max_turned_around", "low_dictionary_rate", True),
+    "wrong_code_page": ("max_wrong_code_page", "mojibake", True),
 }
 """Of each score that decides: the limit in the policy, the code, and the side on which the damage lies."""
 

@@ -47,6 +47,9 @@ class Thresholds(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     min_broken_accents: int = 6
     max_odd_case: float = 0.06  # low_dictionary_rate: known words "wRiTTen" as nobody does
     max_broken_accents: float = 0.2  # mojibake: of the words with letters beyond ASCII, those that no language has
+    min_undone: int = 3  # words; of those two below
+    max_turned_around: float = 0.12  # low_dictionary_rate: unknown words that are common ones backwards; clean: 0.0
+    max_wrong_code_page: float = 0.02  # mojibake: special words that are words in another code page; clean: below 0.019
     min_known_pairs: float = 0.0  # low_dictionary_rate, zh ja ko: characters that stand as in words of the language
     max_rare_characters: float = 0.03  # low_dictionary_rate, zh ja ko: characters that the language hardly uses
     max_misspelt: float = 0.01  # low_dictionary_rate, th: letters and marks that stand where none can

@@ -12,6 +12,7 @@ from streams.screen.policy import Policy, Thresholds
 from streams.screen.scores import Part
 from streams.screen.seams import columns_across
 from streams.screen.spelling import signs_in_words, spelling
+from streams.screen.undoing import read_wrongly, turned_around
 from streams.screen.unspaced import characters
 from streams.screen.words import Words
 
@@ -217,6 +218,7 @@ class _Case:
             bad = self.damaged.get("low_dictionary_rate", set())  # pages that are counted elsewhere
             rest = [part.prose for part in self.parts if part.number not in bad]
             self._spelling(numbers.spaced_words("\n".join(rest)) or tokens if bad else tokens, rate.code)
+            self._undone(tokens, rate.code)
         elif tokens is None or not words.list_for(self.body.language):
             self._unspaced()
         if rate.words < limits.min_dictionary_tokens and self.body.pages and self.whole.loose:
@@ -287,6 +289,24 @@ class _Case:
                 self._hold("low_dictionary_rate", f"{found.garbled} of {found.words} words are spelt as none are")
         elif found.odd_case >= limits.min_broken_words and odd > limits.max_odd_case:
             self._hold("low_dictionary_rate", f"{odd:.0%} of the words are in capitals and small letters at random")
+
+    def _undone(self, tokens: Words, code: str) -> None:
+        """Words that are words when their damage is undone: few of them say more than many that nobody knows."""
+        limits = self.limits
+        if self.problems.keys() & {"mojibake", "low_dictionary_rate", "replacement_chars", "cid_leak"}:
+            return  # it is known why
+        turned, unknown = turned_around(tokens, code)
+        self.scores["turned_around"] = share = turned / max(unknown, 1)
+        if turned >= limits.min_undone and share > limits.max_turned_around:
+            self._hold("low_dictionary_rate", f"{turned} of {unknown} words that are none are words backwards")
+        if not words.is_latin(code):
+            return
+        mended, special = read_wrongly(self.whole.prose, tokens, code)
+        self.scores["wrong_code_page"] = share = mended / max(special, 1)
+        if mended >= limits.min_undone and share > limits.max_wrong_code_page:
+            self._hold(
+                "mojibake", f"{mended} of {special} words with special characters are words in another code page"
+            )
 
     def _other_lists(self, code: str) -> list[str]:
         """Lists of the other languages that the document says it has parts in."""
