@@ -1,9 +1,9 @@
 """How well and how fast pages are recognised: rendered pages of PDFs against their own text layers and bare tesseract.
 
 Each page with enough text is rendered at 300 dpi into a PDF of pictures. The engine alone and the recognition of
-Canonry read the same pages, one after the other in one process, so that other work on the machine slows both. The engine
-alone is the program, run once a page as a script would run it: it loads its models for each page, which Canonry does once
-for many.
+Canonry read the same pages, one after the other in one process, so that other work on the machine slows both. The
+engine alone is the program, run once a page as a script would run it: it loads its models for each page, which Canonry
+does once for many.
 """
 
 from __future__ import annotations
