@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
+import random
 
-from streams.screen.decoding import SINGLE_BYTE, double_decoding_share
+import pytest
+from ftfy.badness import badness
+
+from streams.screen.decoding import SINGLE_BYTE, double_decoding_share, impossible_combinations
 from tests.unit.screen.texts import TEXTS, UNLISTED
 
 ACCENTED = ["de", "fr", "es", "cs", "pl", "ru", "uk", "el", "vi", "he", "ar", "hi"]
@@ -39,3 +42,19 @@ def test_utf8_read_as_chinese(language: str) -> None:
 
 def test_two_odd_characters_are_no_evidence() -> None:
     assert double_decoding_share("The sign Ã¼ was printed instead of ü, and Ã© instead of é.") == 0
+
+
+def test_impossible_combinations_are_those_that_ftfy_counts() -> None:
+    """All text is made of the characters that ftfy's expression speaks of, mixed with letters and spaces."""
+    special = sorted(
+        {chr(code) for code in range(0x80, 0x180)}
+        | set("“”‘’„‚‹›•–—…†‡‰€™ƒˆ˜№√≈∞≠≤≥∂∑∏∫\ufffd\uf8ffвЂГўВРСДжĐőűŠžœŒÀβΒΓΞΟā│║█àÃÂ")
+    )
+    plain = list("aezAZ  \n.,0°")
+    dice = random.Random(5)  # noqa: S311  # the same texts each time
+    for number in range(300):
+        share = dice.choice((0.02, 0.1, 0.3, 0.8))
+        text = "".join(dice.choice(special if dice.random() < share else plain) for _ in range(300))
+        assert impossible_combinations(text) == badness(text), (number, text)
+    assert impossible_combinations("ГўВЂВ™a" * 3) == badness("ГўВЂВ™a" * 3) > 0
+    assert impossible_combinations("") == 0
