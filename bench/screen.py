@@ -149,15 +149,15 @@ def measure(texts: dict[str, list[str]], kinds: list[str], *, show_false: bool =
                     weak.append(f"{kind}, {level:.0%}, below {TARGET:.0%}: {', '.join(low)}")
         rows.append(row)
         values[kind] = shares
-    by_language = _speed({language: some for language, some in texts.items() if sum(map(len, some)) >= 10_000})
+    speeds = _speed({language: some for language, some in texts.items() if sum(map(len, some)) >= 10_000})
     # All languages alike: a document of each takes as long as all of them.
-    speed = len(by_language) / sum(1 / each for each in by_language.values()) if by_language else 0.0
+    speed = len(speeds) / sum(1 / each for each in speeds.values()) if speeds else 0.0
     notes += [
         f"undamaged: {false} of {clean} held, {false / max(1, clean):.2%}",
         *weak,
         f"codes: {', '.join(f'{code} {n}' for code, n in why.most_common())}",
         f"{speed:.0f} documents of 10 kB per second of CPU (target: {TARGET_SPEED})",
-        f"by language: {', '.join(f'{language} {each:.0f}' for language, each in by_language.items())}",
+        f"by language: {', '.join(f'{language} {each:.0f}' for language, each in speeds.items())}",
     ]
     columns = [
         "damage",
