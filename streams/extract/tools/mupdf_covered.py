@@ -16,9 +16,9 @@ import pymupdf
 _SMALLEST = 4.0  # points: less is a rule
 _MOST_CHARACTERS = 100_000  # of a page whose characters are looked at one by one
 _MOST_PAIRS = 5_000  # of a box and a block of text below it
-_DPI = 144.0
+_DPI = 100.0
 _MOST_PIXELS = 4_000_000
-_EDGE = 2  # pixels: where a box or a letter fades
+_EDGE = 1  # pixels: where a box or a letter fades
 _SAME = 12  # grey levels
 _ENOUGH = 0.3  # share of a run's pixels that later text leaves to be judged
 
@@ -175,6 +175,8 @@ class _Seen:
         Args:
             least: share of the pixels that later letters have to leave.
         """
+        low, high = letters[:, :2].min(axis=0), letters[:, 2:].max(axis=0)
+        box = max(box[0], low[0]), max(box[1], low[1]), min(box[2], high[0]), min(box[3], high[1])
         ((u0, v0, u1, v1),) = self._pixels(np.array([box]), -_EDGE)
         grey = self._grey[v0:v1, u0:u1]
         mask = np.zeros_like(grey, dtype=np.bool_)
