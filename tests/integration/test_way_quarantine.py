@@ -255,6 +255,7 @@ def test_a_backlog_of_scans_is_released_metered_and_goes_on_after_a_pause(queue:
     queue.restart_worker(**NO_RECOGNITION)
     pages = [scan([f"Page {number} of the log.", *LETTER]) for number in range(4)]
     queue.hold(*(queue.bytes_of(f"scan{number}.pdf", page) for number, page in enumerate(pages)))
+    queue.restart_worker()
     options = ("--code", "needs_recognition", "--recognize", "--reason", "the engine is there now")
     names = [f"scan{number}.pdf" for number in range(4)]
 
