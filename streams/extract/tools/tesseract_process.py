@@ -66,6 +66,7 @@ class Loaded:
             self._in.write(image.tobytes())
             self._in.flush()
         except OSError as error:
+            self.close()
             raise EngineFailed("Its process has ended.") from error
         return self._frame(most)
 
@@ -74,11 +75,11 @@ class Loaded:
         length = LENGTH.unpack(raw)[0] if len(raw) == LENGTH.size else None
         if length == TOO_SLOW:
             raise EngineTooSlow("It took longer than it may.")
-        if length is None or length < 0:
+        if length is not None and length < 0:
             raise EngineFailed("It ended without an answer.")
-        if length > most:
+        if length is None or length > most:
             self.close()
-            raise EngineFailed(f"Its answer has {length} bytes.")
+            raise EngineFailed("Its process has ended." if length is None else f"Its answer has {length} bytes.")
         return self._out.read(length)
 
     @property

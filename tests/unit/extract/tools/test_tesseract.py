@@ -58,10 +58,10 @@ def test_an_image_without_time_costs_itself_alone() -> None:
 def test_a_process_that_ends_costs_one_image() -> None:
     image = _image(LETTER)
     assert _read(image)
-    os.kill(_process()._process.pid, signal.SIGSTOP)  # alive when it is asked, dead when it should answer
-    os.kill(_process()._process.pid, signal.SIGKILL)
+    process = _process()
+    os.kill(process._process.pid, signal.SIGKILL)
     with pytest.raises(EngineFailed):
-        _process().read(image, layout=3, dpi=None, seconds=60.0, most=1 << 20)
+        process.read(image, layout=3, dpi=None, seconds=60.0, most=1 << 20)
     assert _read(image)
 
 
