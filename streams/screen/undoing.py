@@ -26,7 +26,6 @@ _LEAST_TURNED, _LEAST_READ = 4, 3
 
 _MARKS = "“”„‘’«»–—…"
 
-_SPECIAL = re.compile(r"\S*[^\x00-\x7f\s]\S*")
 _AROUND = re.compile(r"^[\W\d_]+|[\W\d_]+$")
 
 
@@ -52,7 +51,8 @@ def read_wrongly(text: str, tokens: Words, code: str) -> tuple[int, int]:
     Returns:
         The most that one pair of code pages explains.
     """
-    special = list(dict.fromkeys(_SPECIAL.findall(text)))
+    pieces = dict.fromkeys(text.split())
+    special = [piece for piece in pieces if not piece.isascii() and len(piece) <= words.LONGEST]  # longer: no words
     unknown = tokens.unlisted(code)
     cores = [(piece, piece if piece.isalpha() else _AROUND.sub("", piece)) for piece in special]
     doubtful = [piece for piece, core in cores if core in unknown or not core.isalpha()][:MOST]

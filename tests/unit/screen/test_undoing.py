@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from streams.screen import Policy, screen, words
@@ -62,3 +64,11 @@ def test_counts() -> None:
     assert _wrongly("", "de") == (0, 0)
     assert _wrongly("Brötchen für Gäste", "de") == (0, 3)
     assert _wrongly("Br÷tchen f³r Gõste", "de") == (3, 3)
+
+
+@pytest.mark.parametrize("unit", [".", "’", "é", "÷", "a÷", "a."])
+def test_a_megabyte_without_a_space_takes_no_time(unit: str) -> None:
+    text = f"Der Müller kommt {unit * (1_000_000 // len(unit))}"
+    began = time.process_time()
+    _wrongly(text, "de")
+    assert time.process_time() - began < 5
