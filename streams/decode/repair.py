@@ -36,6 +36,8 @@ PLENTY = 8
 """Wrongly read characters that are evidence by themselves; of fewer, the words must become words."""
 
 _WORD = re.compile(r"[^\W\d_]+")
+_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]{2,}")
+"""What UTF-8 that was wrongly decoded is part of: every one of its characters takes two bytes or more."""
 
 
 class Repair(msgspec.Struct, frozen=True):
@@ -89,9 +91,11 @@ def _chain(lines: list[str], depth: int, sure: bool = False) -> tuple[list[str],
 
     `sure`: they were turned back before, so it is no wonder when they have to be again.
     """
+    suspects = "\n".join(_BEYOND_ASCII.findall("\n".join(lines)))
+    if not suspects:
+        return None
     odd = [index for index, line in enumerate(lines) if not line.isascii()]
-    text = "\n".join(lines[index] for index in odd)
-    counts = {encoding: sum(len(m) for m in _tables(encoding)[1].findall(text)) for encoding in MISREAD_AS}
+    counts = {encoding: sum(map(len, _tables(encoding)[1].findall(suspects))) for encoding in MISREAD_AS}
     for encoding in sorted((e for e in MISREAD_AS if counts[e]), key=lambda e: -counts[e])[:3]:
         turned = {index: new for index in odd if (new := _turned_back(lines[index], encoding)) is not None}
         if not turned:

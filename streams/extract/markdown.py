@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -47,12 +48,17 @@ class MarkdownPart(msgspec.Struct):
 def read_markdown(text: str) -> MarkdownPart:
     """The blocks of a Markdown text without front matter. Above the limits it is read as plain paragraphs."""
     short = len(text) <= MAX_CHARS
-    tokens = MarkdownIt("commonmark", {"maxNesting": MAX_NESTING}).enable("table").parse(text) if short else []
+    tokens = _parser().parse(text) if short else []
     if not short or any(token.level >= MAX_NESTING - 1 for token in tokens):
         return MarkdownPart(blocks=paragraphs(text, None), warnings={"markdown_as_text"})
     reader = _Reader()
     reader.read(tokens)
     return reader.part
+
+
+@cache  # to make one takes as long as a page of text; it keeps nothing of what it has read
+def _parser() -> MarkdownIt:
+    return MarkdownIt("commonmark", {"maxNesting": MAX_NESTING}).enable("table")
 
 
 def extract(request: Request) -> Draft:

@@ -6,6 +6,7 @@ import threading
 from collections import Counter
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from operator import itemgetter
 from typing import Any
 
 from streams.screen.counting import character_counts
@@ -220,9 +221,9 @@ def ranking(text: str) -> list[tuple[str, float]]:
     """All languages of the model with their probability, best first; `NO_LANGUAGE` among them."""
     found: dict[str, float] = {}
     for code, probability in _model().rank(_sample(text)):
-        code = _FOLDED.get(str(code), str(code))
-        found[code] = found.get(code, 0.0) + float(probability)
-    return sorted(found.items(), key=lambda pair: -pair[1])
+        code = _FOLDED.get(code, code)
+        found[code] = found.get(code, 0.0) + probability
+    return sorted(found.items(), key=itemgetter(1), reverse=True)
 
 
 def _sample(text: str) -> str:
