@@ -64,7 +64,7 @@ def inspect(
     files = [file for path in paths for file in files_under(path)]
     declared = Declared(media_type, http_content_type)
     ranges = _page_ranges(paths, overlay, pages)
-    tell_progress("streams.runtime.recognition")
+    tell_progress("streams.runtime.progress")
 
     async def work() -> None:
         slots = Slots(settings.worker)

@@ -17,6 +17,7 @@ from streams.extract.pdf_panels import drawn_panels
 from streams.extract.pdf_pictures import Pictures
 from streams.extract.pdf_stand_ins import replace
 from streams.extract.pdf_text_layer import TextLayers
+from streams.extract.progress import tell
 from streams.extract.tools.mupdf import Box, PageError, PageRead, Pdf, Word
 from streams.extract.tools.mupdf_marks import Marks
 from streams.extract.tools.mupdf_structure import Tag
@@ -61,6 +62,7 @@ def read_pages(pdf: Pdf, reader: str | None = None) -> Work:
     layers = TextLayers(pdf, pdf_info.parse_language(pdf.language()), reader)
     pictures = Pictures(pdf)
     for number in range(1, pdf.page_count + 1):
+        tell(number - 1, pdf.page_count)
         try:
             page = pdf.read(number)
         except PageError:

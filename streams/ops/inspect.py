@@ -25,6 +25,7 @@ from streams.records.codec import decode
 from streams.runtime.jobs import DecodeArgs, Examination, ExamineArgs, ScreenArgs, failed, path_text
 from streams.runtime.languages import languages_of
 from streams.runtime.members import Opened, carries, open_members
+from streams.runtime.progress import Progress
 from streams.runtime.recognition import Recogniser
 from streams.runtime.scratch import scratch_folder
 from streams.runtime.screening import merit, next_tool, recognition_wanted, unrecognised
@@ -161,8 +162,9 @@ async def _attempts(
     while True:
         asked = msgspec.structs.replace(args, tool=tool)
         try:
+            told = Progress("Extraction").of(path.name)
             found, body, _ = await with_attempts(
-                settings.worker.max_attempts, partial(slots.run, "examine", asked, Examination)
+                settings.worker.max_attempts, partial(slots.run, "examine", asked, Examination, told=told)
             )
         except SlotFailure as error:
             if not results:

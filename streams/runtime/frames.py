@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import struct
-from typing import Any, BinaryIO
+from typing import Annotated, Any, BinaryIO
 
 import msgspec
 
 LENGTHS = struct.Struct(">II")
 MAX_FRAME = 1 << 31
+STEP_EVERY_S = 1.0
+"""Seconds between two steps that a slot tells."""
 
 
 class Call(msgspec.Struct, frozen=True):
@@ -19,7 +21,14 @@ class Call(msgspec.Struct, frozen=True):
     cpu_seconds: float
 
 
-class Answer(msgspec.Struct, frozen=True):
+class Step(msgspec.Struct, frozen=True, tag=True):
+    """How far a job is, told before its answer: pages done, of pages."""
+
+    done: Annotated[int, msgspec.Meta(ge=0)]
+    total: Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
+
+
+class Answer(msgspec.Struct, frozen=True, tag=True):
     """What came of it. `problem` is a code of PROBLEMS when the document is at fault, else the result is there."""
 
     seconds: float

@@ -100,6 +100,14 @@ class Queueing(Protocol):
         ...
 
 
+@runtime_checkable
+class Telling(Protocol):
+    """A handler that hears from its jobs how far they are."""
+
+    told_at: float
+    """When it last heard of pages that are done, of the monotonic clock."""
+
+
 def read(topic: str, message: Any) -> Incoming:
     """The event of a message, as Faust hands it over in bytes.
 

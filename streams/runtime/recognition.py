@@ -20,6 +20,7 @@ import msgspec
 from streams.blobs import canon_key
 from streams.blobs.claim import payload_bytes
 from streams.errors import SlotFailure
+from streams.extract.progress import Told
 from streams.records import (
     Detection,
     Extracted,
@@ -37,6 +38,7 @@ from streams.runtime.jobs import (
 from streams.runtime.messages import Incoming, Outgoing, Outputs
 from streams.runtime.meter import Meter
 from streams.runtime.metrics import Metrics
+from streams.runtime.progress import Progress
 from streams.runtime.slots import Slots
 from streams.runtime.stages import Stage, Workshop, failure_of, screen_args, with_attempts
 from streams.settings import RecognitionSettings, Settings
@@ -49,9 +51,6 @@ NO_PAGE = "Recognition found no page that it could read."
 PAGES_AT_ONCE = 2
 """Pages of one event: with their time limits they stay below the time after which a worker counts as stuck."""
 
-
-TELL_EVERY_S = 10.0
-"""Seconds between two lines that tell how far a long recognition is."""
 
 LOOK_AHEAD = 512
 """Events that wait in one worker: among these, those of the lane live go first."""
@@ -76,20 +75,6 @@ def job_s(settings: Settings, pages: int) -> float:
 def longest_s(settings: Settings) -> float:
     """Seconds that an event may take: its pages together, and one of them alone where that failed."""
     return job_s(settings, PAGES_AT_ONCE) + job_s(settings, 1)
-
-
-class Progress:
-    """Tells, now and then, how many pages are left; what is quickly read goes without a word."""
-
-    def __init__(self) -> None:
-        self._told_at = time.monotonic()
-
-    def tell(self, what: str, left: int) -> None:
-        """Pages of `what` were read, and so many are left."""
-        now = time.monotonic()
-        if left and now - self._told_at >= TELL_EVERY_S:
-            self._told_at = now
-            log.info("Recognition of %s: pages to go: %d", what, left)
 
 
 class Recogniser:
@@ -125,7 +110,14 @@ class Recogniser:
         return plan
 
     async def read(
-        self, path: Path, body: bytes, detection: Detection, pages: list[int], languages: list[str], screen: ScreenArgs
+        self,
+        path: Path,
+        body: bytes,
+        detection: Detection,
+        pages: list[int],
+        languages: list[str],
+        screen: ScreenArgs,
+        told: Told,
     ) -> tuple[ExtractAnswer, bytes]:
         """The canon with these pages read, and what the screen says of it.
 
@@ -144,7 +136,7 @@ class Recogniser:
         timeout_s = job_s(self._settings, len(pages))
         answer, out, _ = await with_attempts(
             self._settings.worker.max_attempts,
-            lambda: self._slots.run("recognise", args, ExtractAnswer, body=body, timeout_s=timeout_s),
+            lambda: self._slots.run("recognise", args, ExtractAnswer, body=body, timeout_s=timeout_s, told=told),
         )
         return answer, out
 
@@ -159,13 +151,14 @@ class Recogniser:
         pages: list[int] = []
         most: int | None = None
         done: ExtractAnswer | None = None
-        progress = Progress()
+        progress = Progress("Recognition")
         while True:
             plan = await self.plan(body, detection, pages, languages, most=most)
             if plan.unavailable is not None or not plan.pages:
                 return plan.unavailable or NO_PAGE
             try:
-                done, body = await self.read(path, body, detection, plan.pages, languages, screen)
+                told = progress.of(path.name, after=len(plan.rest))
+                done, body = await self.read(path, body, detection, plan.pages, languages, screen, told)
             except SlotFailure:
                 if len(plan.pages) > 1:
                     pages, most = [*plan.pages, *plan.rest], 1
@@ -177,7 +170,6 @@ class Recogniser:
                 assert done is not None
                 return done, body
             pages = plan.rest
-            progress.tell(path.name, len(pages))
 
 
 class RecognizeStage(Stage):
@@ -190,7 +182,7 @@ class RecognizeStage(Stage):
         super().__init__(workshop)
         self._recogniser = Recogniser(workshop.settings, slots)
         self._metrics = metrics or Metrics()
-        self._progress = Progress()
+        self._progress = Progress("Recognition")  # of all events, for each is about a few pages only
         limits = workshop.settings.recognition
         self._meter = Meter(limits.slots, limits.pages_per_minute, paused=limits.paused)
 
@@ -238,7 +230,10 @@ class RecognizeStage(Stage):
 
         async def read(path: Path) -> tuple[ExtractAnswer, bytes]:
             self._meter.spend(len(plan.pages))
-            found = await self._recogniser.read(path, body, request.detection, plan.pages, request.languages, screen)
+            told = self._moving(self._progress.of(event.key, after=len(plan.rest)))
+            found = await self._recogniser.read(
+                path, body, request.detection, plan.pages, request.languages, screen, told
+            )
             self._metrics.recognised.labels(event.context.lane.value).inc(len(plan.pages))
             return found
 
@@ -262,7 +257,6 @@ class RecognizeStage(Stage):
         timing = self._timing(started, time.perf_counter() - clock - (judged.seconds if judged else 0.0))
         timings = [*request.timings, timing]
         if plan.rest:
-            self._progress.tell(event.key, len(plan.rest))
             more = msgspec.structs.replace(
                 request, payload=payload, attempt=attempt, judged=judged, pages=plan.rest, timings=timings
             )

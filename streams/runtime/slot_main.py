@@ -14,11 +14,13 @@ import signal
 import sys
 import time
 import traceback
+from typing import BinaryIO
 
 import msgspec
 
 from streams.errors import DocumentError
-from streams.runtime.frames import LENGTHS, Answer, Call, pack, read_exactly
+from streams.extract.progress import listen
+from streams.runtime.frames import LENGTHS, STEP_EVERY_S, Answer, Call, Step, pack, read_exactly
 from streams.runtime.jobs import JOBS
 
 PR_SET_PDEATHSIG = 1
@@ -93,6 +95,21 @@ def answer(call: Call, body: bytes) -> bytes:
     return pack(said)
 
 
+class Teller:
+    """Tells the parent how far a job is, now and then: a short job says nothing, or one step."""
+
+    def __init__(self, sink: BinaryIO) -> None:
+        self._sink = sink
+        self._next = 0.0  # the clock goes on from job to job, or a slot with many short ones would tell of each
+
+    def __call__(self, done: int, total: int) -> None:
+        now = time.monotonic()
+        if now >= self._next:
+            self._next = now + STEP_EVERY_S
+            self._sink.write(pack(Step(done, total)))
+            self._sink.flush()
+
+
 def main() -> int:
     memory_mb, file_mb, parent, niceness = (int(argument) for argument in sys.argv[1:5])
     # The pipes move away from 0 and 1: a library that prints or reads must not touch the frames.
@@ -105,6 +122,7 @@ def main() -> int:
     os.nice(niceness)
     confine(memory_mb, file_mb, parent)
     decoder = msgspec.json.Decoder(Call)
+    listen(Teller(sink))
     sink.write(pack({"ready": os.getpid()}))
     sink.flush()
     while (head := read_exactly(source, LENGTHS.size)) is not None:

@@ -19,7 +19,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from streams.errors import DocumentError, SlotFailure, SlotUnavailable
-from streams.runtime.frames import LENGTHS, Answer, Call, pack
+from streams.extract.progress import Told
+from streams.runtime.frames import LENGTHS, MAX_FRAME, STEP_EVERY_S, Answer, Call, Step, pack
 from streams.settings import WorkerSettings
 
 log = logging.getLogger(__name__)
@@ -29,6 +30,7 @@ START_TIMEOUT_S = 60.0
 LAST_WORDS_S = 2.0
 FILE_MB = 2048
 SLOT_MODULE = "streams.runtime.slot_main"
+_SAID: msgspec.json.Decoder[Answer | Step] = msgspec.json.Decoder(Answer | Step)
 
 
 def slot_environment() -> dict[str, str]:
@@ -96,11 +98,37 @@ class Slot:
     async def _read(process: asyncio.subprocess.Process) -> tuple[bytes, bytes]:
         assert process.stdout is not None
         head_size, body_size = LENGTHS.unpack(await process.stdout.readexactly(LENGTHS.size))
+        if head_size + body_size > MAX_FRAME:
+            raise SlotFailure("crashed", "A slot's process sent more than it can hold.")
         head = await process.stdout.readexactly(head_size)
         return head, await process.stdout.readexactly(body_size)
 
-    async def run(self, job: str, args: Any, body: bytes, timeout_s: float) -> tuple[Answer, bytes]:
-        """Does one job.
+    async def _answer(
+        self, process: asyncio.subprocess.Process, told: Told | None, timeout_s: float
+    ) -> tuple[Answer, bytes]:
+        """The answer, after the steps that come before it.
+
+        Raises:
+            SlotFailure: it says what our slots never say, or tells more steps than they would.
+        """
+        for _ in range(2 + int(timeout_s / STEP_EVERY_S)):
+            head, out = await self._read(process)
+            try:
+                said = _SAID.decode(head)
+            except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+                raise SlotFailure("crashed", "Its process sent what is no answer.") from error
+            if isinstance(said, Answer):
+                return said, out
+            if out or said.done > said.total:
+                break
+            if told is not None:
+                told(said.done, said.total)
+        raise SlotFailure("crashed", "Its process told how far it is in a way that no slot does.")
+
+    async def run(
+        self, job: str, args: Any, body: bytes, timeout_s: float, told: Told | None = None
+    ) -> tuple[Answer, bytes]:
+        """Does one job; `told` hears how far it is.
 
         Raises:
             SlotFailure: the process ended without an answer (`crashed`, `out_of_memory`) or in time (`timeout`).
@@ -117,7 +145,10 @@ class Slot:
             async with asyncio.timeout(timeout_s):
                 process.stdin.write(pack(call, body))
                 await process.stdin.drain()
-                head, out = await self._read(process)
+                answer, out = await self._answer(process, told, timeout_s)
+        except SlotFailure:
+            await self.stop()
+            raise
         except TimeoutError:
             await self.stop()
             raise SlotFailure("timeout", f"It took longer than {timeout_s:g} seconds and was stopped.") from None
@@ -134,7 +165,6 @@ class Slot:
         except asyncio.CancelledError:
             await self.stop()  # its answer would be taken for the next job's
             raise
-        answer = msgspec.json.decode(head, type=Answer)
         if answer.exhausted:
             await self.stop()
         return answer, out
@@ -206,9 +236,19 @@ class Slots:
                 log.warning("A slot ended while it loaded and is started again: %s", error)
 
     async def run(
-        self, job: str, args: Any, result: type[T], *, body: bytes = b"", timeout_s: float | None = None
+        self,
+        job: str,
+        args: Any,
+        result: type[T],
+        *,
+        body: bytes = b"",
+        timeout_s: float | None = None,
+        told: Told | None = None,
     ) -> tuple[T, bytes, float]:
         """Does one job in a free slot: its result, its bytes, and its seconds.
+
+        Args:
+            told: hears now and then how many pages of how many are done, where the job has pages.
 
         Raises:
             DocumentError: the document is at fault, with its problem code.
@@ -216,7 +256,7 @@ class Slots:
         """
         slot = await self._free.get()
         try:
-            answer, out = await slot.run(job, args, body, timeout_s or self._settings.job_timeout_s)
+            answer, out = await slot.run(job, args, body, timeout_s or self._settings.job_timeout_s, told)
         except SlotFailure as error:
             self._on_failure(error.problem)
             raise

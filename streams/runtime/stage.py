@@ -33,7 +33,7 @@ from streams.runtime.commits import commit, committed, positions
 from streams.runtime.lag import Book, PartitionLag
 from streams.runtime.lanes import Lanes
 from streams.runtime.mender import Fenced, Mender
-from streams.runtime.messages import Handler, Incoming, Knowing, Outgoing, Outputs, Queueing, read
+from streams.runtime.messages import Handler, Incoming, Knowing, Outgoing, Outputs, Queueing, Telling, read
 from streams.runtime.metrics import Metrics
 from streams.runtime.offsets import PartitionOffsets
 from streams.runtime.producer import Producer
@@ -200,6 +200,12 @@ class StageApp:
     def resting(self) -> bool:
         """Whether its events wait by the operator's will: for a meter, or for the end of a pause."""
         return isinstance(self._handler, Queueing) and self._handler.resting
+
+    @property
+    def idle_s(self) -> float:
+        """Seconds since an event was done, or a job told that it has read more pages."""
+        told_at = self._handler.told_at if isinstance(self._handler, Telling) else 0.0
+        return time.monotonic() - max(self.progressed_at, told_at)
 
     @property
     def assigned(self) -> set[Position]:

@@ -20,6 +20,7 @@ from weakref import WeakValueDictionary
 from streams.blobs import BlobStore, canon_key, members_key, original_key
 from streams.decode.rules import rules
 from streams.errors import BlobCorrupt, BlobNotFound, DocumentError, SlotFailure
+from streams.extract.progress import Told
 from streams.extract.registry import fingerprint, plan
 from streams.records import (
     Attempt,
@@ -52,6 +53,7 @@ from streams.runtime.jobs import (
 from streams.runtime.known import Now, unchanged_offsets, way_of
 from streams.runtime.members import carries, child_events, keep, listing_name, open_members
 from streams.runtime.messages import Incoming, Outgoing, Outputs
+from streams.runtime.progress import Progress
 from streams.runtime.scratch import scratch_folder
 from streams.runtime.slots import Slots
 from streams.screen.policy import load_policy
@@ -84,6 +86,7 @@ class Stage:
         self._settings = workshop.settings
         self._store = workshop.store
         self._slots = workshop.slots
+        self.told_at = 0.0  # see `streams.runtime.messages.Telling`
         # Copies of one content often come together; all but the first wait and find its canon. Between processes the
         # store's first write wins.
         self._making: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -93,6 +96,15 @@ class Stage:
 
     async def revoked(self) -> None:
         return None
+
+    def _moving(self, told: Told) -> Told:
+        """The same listener; while it hears of pages that are done, the stage makes progress."""
+
+        def moving(done: int, total: int) -> None:
+            self.told_at = time.monotonic()
+            told(done, total)
+
+        return moving
 
     def _timing(self, started: datetime, seconds: float) -> Timing:
         return Timing(stage=self.name, started_at=started, seconds=round(seconds, 6))
@@ -335,7 +347,10 @@ class ExtractStage(Stage):
         if spec is None:
             return self._extracted(event, decoded, failure=unknown_format(detection.media_type))
         key = canon_key(content.sha256, fingerprint(spec, detection))
-        payload, attempt, judged = await self._canon(key, content, lambda path: self._extract(path, decoded, detection))
+        told = self._moving(Progress("Extraction").of(event.key))
+        payload, attempt, judged = await self._canon(
+            key, content, lambda path: self._extract(path, decoded, detection, told)
+        )
         return self._extracted(
             event,
             decoded,
@@ -345,7 +360,9 @@ class ExtractStage(Stage):
             judged=judged,
         )
 
-    async def _extract(self, path: Path, decoded: Decoded, detection: Detection) -> tuple[ExtractAnswer, bytes]:
+    async def _extract(
+        self, path: Path, decoded: Decoded, detection: Detection, told: Told
+    ) -> tuple[ExtractAnswer, bytes]:
         content = decoded.document.content
         args = ExtractArgs(
             path=path_text(path),
@@ -357,7 +374,7 @@ class ExtractStage(Stage):
             screen=screen_args(self._settings, content.size, decoded.document.manifest.source),
         )
         answer, body, _ = await with_attempts(
-            self._settings.worker.max_attempts, lambda: self._slots.run("extract", args, ExtractAnswer)
+            self._settings.worker.max_attempts, lambda: self._slots.run("extract", args, ExtractAnswer, told=told)
         )
         return answer, body
 

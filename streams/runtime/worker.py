@@ -176,7 +176,7 @@ class Worker:
         for app in self.apps:
             if app.failure is not None:
                 return f"{app.stage.name} can't go on: {app.failure!r}."
-            idle = time.monotonic() - app.progressed_at
+            idle = app.idle_s
             if idle > self._patience_s(app) and (app.active or app.lag()):
                 return (
                     f"{app.stage.name} has work ({app.active} running, {app.lag()} behind) and made no progress for "

@@ -19,6 +19,7 @@ from streams.errors import DocumentError
 from streams.extract import registry
 from streams.extract.finish import finish
 from streams.extract.images import points_per_pixel
+from streams.extract.progress import tell
 from streams.extract.recognise.engine import Engine, EngineFailed
 from streams.extract.recognise.layout import SeenPage, blocks_of
 from streams.extract.recognise.merge import NEARLY_EMPTY, Layer, merged
@@ -166,7 +167,8 @@ def recognise(request: RecogniseRequest, *, engine: Engine | None = None) -> Can
     read_with: dict[str, None] = {}
     with _opened(request) as source:
         pages = {page.number: page for page in request.body.pages}
-        for number in wanted:
+        for index, number in enumerate(wanted):
+            tell(index, len(wanted))
             page = pages.get(number)
             if page is None:
                 continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import ctypes
 import os
 import signal
@@ -14,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from streams.extract import progress
 from streams.runtime import slot_main
 from streams.runtime.jobs import JOBS
 
@@ -94,6 +96,26 @@ def write(args: msgspec.Raw, body: bytes) -> tuple[Any, bytes]:
     return "written", b""
 
 
+def pages(args: msgspec.Raw, body: bytes) -> tuple[Any, bytes]:
+    """Reads so many pages, each in so many seconds."""
+    count, seconds = msgspec.json.decode(args)
+    for page in range(count):
+        progress.tell(page, count)
+        time.sleep(seconds)
+    return "read", b""
+
+
+def forge(args: msgspec.Raw, body: bytes) -> tuple[Any, bytes]:
+    """Has the pipe, as code that got hold of the process would, and writes what no slot writes."""
+    frame, times = msgspec.json.decode(args)
+    teller = progress._listener
+    assert isinstance(teller, slot_main.Teller)
+    for _ in range(times):
+        teller._sink.write(base64.b64decode(frame))
+        teller._sink.flush()
+    return "written", b""
+
+
 def space(args: msgspec.Raw, body: bytes) -> tuple[Any, bytes]:
     return slot_main._address_space(), b""
 
@@ -117,6 +139,8 @@ JOBS.update(
             child,
             write,
             space,
+            pages,
+            forge,
         )
     }
 )

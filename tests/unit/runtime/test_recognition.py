@@ -20,7 +20,7 @@ from streams.extract.recognise.engine import EngineUnavailable
 from streams.extract.tools.tesseract import Tesseract
 from streams.records import Content, Decoded, Detection, Extracted, Method, Outcome, RecognitionRequest, Screened
 from streams.records.headers import EventContext
-from streams.runtime import recognition
+from streams.runtime import progress, recognition
 from streams.runtime.jobs import ScreenArgs
 from streams.runtime.messages import Incoming, Outputs
 from streams.runtime.recognition import RecognizeStage
@@ -153,14 +153,18 @@ async def test_a_long_scan_tells_how_far_it_is(
     stages: Stages, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(recognition, "PAGES_AT_ONCE", 1)
-    monkeypatch.setattr(recognition, "TELL_EVERY_S", 3600.0)
+    caplog.set_level("INFO", logger=progress.__name__)
     request = await requested(stages, scan(sentence("master"), sentence("pilot")))
-    caplog.set_level("INFO", logger=recognition.__name__)
     await stages.recognize.handle(incoming("recognize", request))
     assert not caplog.messages  # quickly done
-    monkeypatch.setattr(recognition, "TELL_EVERY_S", 0.0)
+    monkeypatch.setattr(progress, "TELL_EVERY_S", 0.0)
+    await stages.slots.stop()  # a new slot tells its first step at once
+    request = await requested(stages, scan(sentence("captain"), sentence("keeper")))
+    await stages.slots.stop()
     await stages.recognize.handle(incoming("recognize", request))
-    assert caplog.messages == ["Recognition of share:doc: pages to go: 1"]
+    assert caplog.messages == [f"{doing} of share:doc: pages to go: 2" for doing in ("Extraction", "Recognition")]
+    assert stages.extract.told_at > 0
+    assert stages.recognize.told_at > 0
 
 
 async def test_what_recognition_could_not_do_is_held_with_the_reason(stages: Stages) -> None:
@@ -230,13 +234,11 @@ class Dying(Slots):
         super().__init__(settings.worker)
         self.died: list[str] = []
 
-    async def run(
-        self, job: str, args: Any, result: type[T], *, body: bytes = b"", timeout_s: float | None = None
-    ) -> tuple[T, bytes, float]:
+    async def run(self, job: str, args: Any, result: type[T], **options: Any) -> tuple[T, bytes, float]:
         if job not in self.died:
             self.died.append(job)
             raise SlotFailure("crashed", "Its process ended with SIGKILL while working on it.")
-        return await super().run(job, args, result, body=body, timeout_s=timeout_s)
+        return await super().run(job, args, result, **options)
 
 
 class Deadly(Slots):
@@ -245,12 +247,10 @@ class Deadly(Slots):
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings.worker)
 
-    async def run(
-        self, job: str, args: Any, result: type[T], *, body: bytes = b"", timeout_s: float | None = None
-    ) -> tuple[T, bytes, float]:
+    async def run(self, job: str, args: Any, result: type[T], **options: Any) -> tuple[T, bytes, float]:
         if job == "recognise":
             raise SlotFailure("crashed", "Its process ended with SIGKILL while working on it.")
-        return await super().run(job, args, result, body=body, timeout_s=timeout_s)
+        return await super().run(job, args, result, **options)
 
 
 async def test_a_process_that_dies_costs_one_attempt(stages: Stages) -> None:
@@ -296,12 +296,10 @@ class DeadlyPage(Slots):
         super().__init__(settings.worker)
         self._page = page
 
-    async def run(
-        self, job: str, args: Any, result: type[T], *, body: bytes = b"", timeout_s: float | None = None
-    ) -> tuple[T, bytes, float]:
+    async def run(self, job: str, args: Any, result: type[T], **options: Any) -> tuple[T, bytes, float]:
         if job == "recognise" and self._page in args.pages:
             raise SlotFailure("crashed", "Its process ended with SIGKILL while working on it.")
-        return await super().run(job, args, result, body=body, timeout_s=timeout_s)
+        return await super().run(job, args, result, **options)
 
 
 @pytest.mark.parametrize(("page", "read", "lost"), [(1, b"pilot", b"master"), (2, b"master", b"pilot")])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import contextlib
 import os
 import signal
@@ -17,6 +18,7 @@ import pytest
 from streams.errors import DocumentError, SlotFailure, SlotUnavailable
 from streams.records import Block, BlockKind, BlockSource, CanonBody
 from streams.records.codec import encode
+from streams.runtime.frames import LENGTHS, Step, pack
 from streams.runtime.jobs import ScreenAnswer, ScreenArgs
 from streams.runtime.slots import Slots
 from streams.settings import WorkerSettings
@@ -133,6 +135,41 @@ async def test_a_job_that_burns_its_cpu_seconds_is_a_timeout() -> None:
             await pool.run("spin", 0, str)
         assert failure.value.problem == "timeout"
         assert "CPU" in failure.value.message
+        await works(pool)
+
+
+async def test_a_job_tells_how_far_it_is_now_and_then() -> None:
+    steps: list[tuple[int, int]] = []
+    async with running() as pool:
+        for _ in range(2):  # the second job comes within the second
+            said = await pool.run("pages", [1000, 0.0], str, told=lambda *step: steps.append(step))
+            assert said[0] == "read"
+        assert steps == [(0, 1000)]
+        await pool.run("pages", [12, 0.1], str, told=lambda *step: steps.append(step))
+        assert 1 <= len(steps[1:]) <= 2
+        assert all(total == 12 and 0 < done < 12 for done, total in steps[1:])
+        await pool.run("pages", [1, 0.0], str)  # nobody has to listen
+        await works(pool)
+
+
+@pytest.mark.parametrize(
+    ("frame", "times"),
+    [
+        (pack(Step(1, 2)), 1000),
+        (pack(Step(1, 2), b"more"), 1),
+        (pack(Step(3, 2)), 1),
+        (LENGTHS.pack(3, 0) + b"\xff{}", 1),
+        (LENGTHS.pack(2**32 - 1, 2**32 - 1), 1),
+    ],
+)
+async def test_a_process_that_says_what_no_slot_says_is_replaced(frame: bytes, times: int) -> None:
+    heard: list[tuple[int, int]] = []
+    async with running() as pool:
+        args = [base64.b64encode(frame).decode(), times]
+        with pytest.raises(SlotFailure) as failure:
+            await pool.run("forge", args, str, told=lambda *step: heard.append(step))
+        assert failure.value.problem == "crashed"
+        assert len(heard) <= 32  # once a second in the 30 that a job may take
         await works(pool)
 
 

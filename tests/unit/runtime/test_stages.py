@@ -100,10 +100,8 @@ class ErasedMeanwhile(Slots):
         self._store = open_store(settings)
         self._content = content
 
-    async def run(
-        self, job: str, args: Any, result: type[T], *, body: bytes = b"", timeout_s: float | None = None
-    ) -> tuple[T, bytes, float]:
-        answer = await super().run(job, args, result, body=body, timeout_s=timeout_s)
+    async def run(self, job: str, args: Any, result: type[T], **options: Any) -> tuple[T, bytes, float]:
+        answer = await super().run(job, args, result, **options)
         self._store.erase(self._content)
         return answer
 
@@ -145,11 +143,9 @@ class Counting(Slots):
         super().__init__(settings.worker)
         self.jobs: list[str] = []
 
-    async def run(
-        self, job: str, args: Any, result: type[T], *, body: bytes = b"", timeout_s: float | None = None
-    ) -> tuple[T, bytes, float]:
+    async def run(self, job: str, args: Any, result: type[T], **options: Any) -> tuple[T, bytes, float]:
         self.jobs.append(job)
-        return await super().run(job, args, result, body=body, timeout_s=timeout_s)
+        return await super().run(job, args, result, **options)
 
 
 async def test_a_fresh_canon_is_judged_where_it_was_made_and_anew_when_that_does_not_count(tmp_path: Path) -> None:
