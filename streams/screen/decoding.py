@@ -11,8 +11,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cache
+from typing import TYPE_CHECKING
 
 from streams.screen.counting import character_counts
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Octets = np.ndarray[tuple[int], np.dtype[np.uint8]]
+    Sets = np.ndarray[tuple[int], np.dtype[np.uint16]]
 
 # Without cp866 and its like: there, lower-case Cyrillic has the very bytes of UTF-8's three-byte sequences.
 SINGLE_BYTE = (
@@ -36,12 +43,10 @@ SINGLE_BYTE = (
 MULTI_BYTE = ("gb18030", "cp932", "big5", "euc-kr")
 
 _RUN = re.compile(r"[^\x00-\x7f]+")
-_SEQUENCE = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
 _LEADS = range(0xC2, 0xF5)
 _TENTH = 10  # bytes of which one may be lost
-_CONTINUATIONS = bytes(range(0x80, 0xC0))
-_C1 = re.compile(r"[\x80-\x9f]")
-_QUOTES = dict.fromkeys(map(ord, "“”‘’"), "?")  # lead bytes in Mac OS Roman: French "l’été" would be valid UTF-8
+_PLANE_1 = "\U00010000"
+_QUOTES = "“”‘’"  # lead bytes in Mac OS Roman: French "l’été" would be valid UTF-8
 _EAST_ASIAN = re.compile(r"[\u1100-\u11ff\u2e80-\ud7af\uf900-\ufaff\ufe30-\uffdc\U00020000-\U000323af]")
 _LONG_RUN = 3  # characters; shorter runs of East Asian text are valid UTF-8 by chance too often to count alone
 _MIN_LONG = 12  # characters; kana are valid UTF-8 in Big5 for a word or two
@@ -54,27 +59,37 @@ _REACH = 5
 _SAMPLE_CHARS = 20_000  # non-ASCII characters that are looked at; more change nothing
 
 
-class _Bytes(dict[int, int]):
-    """Code point -> byte; 0, which belongs to no sequence, for characters that are not in the encoding."""
-
-    def __missing__(self, _: int) -> int:
-        return 0
-
-
 @cache
-def _table(encoding: str) -> tuple[_Bytes, frozenset[str]]:
-    """Code points as bytes, and the characters that there are; undefined bytes stand for themselves, as browsers have
-    it."""
-    table = _Bytes({byte: byte for byte in range(0x80, 0xA0)})
+def _bytes_of(encoding: str) -> Octets:
+    """The byte of each character of plane 0; 0, which belongs to no sequence, for those that are not in the encoding.
+
+    Undefined bytes stand for themselves, as browsers have it.
+    """
+    import numpy as np
+
+    table = np.zeros(0x10000, np.uint8)
+    table[0x80:0xA0] = range(0x80, 0xA0)
     for byte in range(0x80, 0x100):
         try:
             table[ord(bytes([byte]).decode(encoding))] = byte
         except UnicodeDecodeError:
             table[byte] = byte
     if encoding == "mac-roman":
-        for quote in _QUOTES:
-            del table[quote]
-    return table, frozenset(map(chr, table))
+        table[[ord(quote) for quote in _QUOTES]] = 0
+    return table
+
+
+@cache
+def _leads_and_continuations() -> tuple[Sets, Sets]:
+    """For each character of plane 0 the encodings (as bits) in which it begins a sequence, and in which it goes on."""
+    import numpy as np
+
+    leads, continuations = np.zeros(0x10000, np.uint16), np.zeros(0x10000, np.uint16)
+    for bit, encoding in enumerate(SINGLE_BYTE):
+        table = _bytes_of(encoding)
+        leads |= (((table >= _LEADS.start) & (table < _LEADS.stop)) << bit).astype(np.uint16)
+        continuations |= ((table & 0xC0 == 0x80) << bit).astype(np.uint16)
+    return leads, continuations
 
 
 def double_decoding_share(text: str) -> float:
@@ -89,18 +104,19 @@ def double_decoding_share(text: str) -> float:
         return 0.0
     joined = "\x00".join(runs)
     found = character_counts(joined)
-    sequences = "\x00".join(run for run in runs if len(run) > 1)  # one byte makes no sequence
-    controls = _C1.search(joined) is not None
-    likely = [encoding for encoding in SINGLE_BYTE if sequences and _may_be(found, encoding, len(joined))]
-    best = max((_undone_single(sequences, encoding, controls) for encoding in likely), default=0)
+    best = _undone_single("\x00".join(run for run in runs if len(run) > 1), found, len(joined))
     if 2 * best < total and _EAST_ASIAN.search(joined):
-        best = max(best, *(_undone_multi(joined, runs, encoding) for encoding in MULTI_BYTE))
+        lengths = list(map(len, runs))
+        best = max(best, *(_undone_multi(joined, lengths, encoding) for encoding in MULTI_BYTE))
     return best / total
 
 
 def _may_be(found: Mapping[str, int], encoding: str, total: int) -> bool:
     """Whether enough of the characters are in an encoding at all: Russian is no Windows-1252."""
-    return 10 * sum(map(found.__getitem__, _table(encoding)[1] & found.keys())) >= total
+    table = _bytes_of(encoding)
+    return (
+        10 * sum(times for character, times in found.items() if character < _PLANE_1 and table[ord(character)]) >= total
+    )
 
 
 def _sampled(runs: list[str]) -> list[str]:
@@ -111,35 +127,66 @@ def _sampled(runs: list[str]) -> list[str]:
     return [run[: _SAMPLE_CHARS // 4] for run in runs[::step]]
 
 
-def _undone_single(joined: str, encoding: str, controls: bool) -> int:
-    # Characters that are not in the encoding become 0 or "?", which belong to no sequence.
-    if controls:
-        undone = joined.translate(_table(encoding)[0]).encode("latin-1")
-    else:  # the codec does the same, in less time
-        if encoding == "mac-roman":
-            joined = joined.translate(_QUOTES)
-        undone = joined.encode(encoding, "replace")
-    if len(undone) - len(undone.translate(None, _CONTINUATIONS)) < _MIN_SEQUENCES:
-        return 0
-    sequences = _SEQUENCE.findall(undone)
-    return sum(map(len, sequences)) if len(sequences) >= _MIN_SEQUENCES else 0
+def _undone_single(joined: str, found: Mapping[str, int], total: int) -> int:
+    """Characters that stand in sequences in one of `SINGLE_BYTE`, at most.
+
+    Args:
+        joined: the runs that may hold a sequence.
+        found: characters of all runs, and how often each stands there; `total` of them.
+    """
+    import numpy as np
+
+    codes = np.minimum(np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), np.uint32), 0xFFFF)
+    leads, continuations = _leads_and_continuations()
+    begun = leads[codes[:-1]] & continuations[codes[1:]]  # the encodings in which a sequence may begin here
+    begun = begun[begun != 0]
+    best = 0
+    for bit, encoding in enumerate(SINGLE_BYTE):
+        if np.count_nonzero(begun & (1 << bit)) >= _MIN_SEQUENCES and _may_be(found, encoding, total):
+            sizes = _sequences(_bytes_of(encoding)[codes])
+            if np.count_nonzero(sizes) >= _MIN_SEQUENCES:
+                best = max(best, int(sizes.sum()))
+    return best
 
 
-def _undone_multi(joined: str, runs: list[str], encoding: str) -> int:
-    """Characters of the runs that are undone. Short ones count only if nearly all are ("M眉ller" for "Müller")."""
-    coded = zip(runs, joined.encode(encoding, "replace").split(b"\x00"), strict=True)
-    undone = [run for run, raw in coded if (len(raw) >= _TENTH or raw[0] in _LEADS) and _is_undone(raw)]
-    long = sum(len(run) for run in undone if len(run) >= _LONG_RUN)
-    short = [len(run) for run in undone if len(run) < _LONG_RUN]
-    if len(short) < _MIN_SEQUENCES or 10 * sum(short) < 8 * sum(len(run) for run in runs if len(run) < _LONG_RUN):
-        short = []
-    return (long if long >= _MIN_LONG else 0) + sum(short)
+def _sequences(octets: Octets) -> Octets:
+    """For each byte the number of bytes of the UTF-8 sequence that begins with it; 0 where none does."""
+    import numpy as np
+
+    goes_on = np.zeros(len(octets) + 3, bool)
+    goes_on[: len(octets)] = octets & 0xC0 == 0x80
+    second, third, fourth = (goes_on[ahead : len(octets) + ahead] for ahead in (1, 2, 3))
+    sizes = np.zeros(len(octets), np.uint8)
+    sizes[(octets >= 0xC2) & (octets < 0xE0) & second] = 2
+    sizes[(octets >= 0xE0) & (octets < 0xF0) & second & third] = 3
+    sizes[(octets >= 0xF0) & (octets < 0xF5) & second & third & fourth] = 4
+    return sizes
 
 
-def _is_undone(raw: bytes) -> bool:
-    """Whether nine bytes of ten stand in sequences, half of which are continuations at least."""
-    others = len(raw.translate(None, _CONTINUATIONS))
-    return 20 * (len(raw) - others) >= 9 * len(raw) and 10 * sum(map(len, _SEQUENCE.findall(raw))) >= 9 * len(raw)
+def _undone_multi(joined: str, lengths: list[int], encoding: str) -> int:
+    """Characters of the runs that are undone. Short ones count only if nearly all are ("M眉ller" for "Müller").
+
+    A run is undone when nine bytes of ten stand in sequences, half of which are continuations at least.
+    """
+    import numpy as np
+
+    octets = np.frombuffer(joined.encode(encoding, "replace"), np.uint8)
+    begins = np.append(0, np.flatnonzero(octets == 0) + 1)
+    sizes = np.diff(np.append(begins, len(octets) + 1)) - 1
+    continuations = np.add.reduceat((octets & 0xC0 == 0x80).astype(np.int64), begins)
+    in_sequences = np.add.reduceat(_sequences(octets).astype(np.int64), begins)
+    of_run = np.array(lengths)
+    undone = (
+        ((sizes >= _TENTH) | (octets[begins] >= _LEADS.start) & (octets[begins] < _LEADS.stop))
+        & (20 * continuations >= 9 * sizes)
+        & (10 * in_sequences >= 9 * sizes)
+    )
+    is_long = of_run >= _LONG_RUN
+    long, short = int(of_run[undone & is_long].sum()), int(of_run[undone & ~is_long].sum())
+    few = np.count_nonzero(undone & ~is_long) < _MIN_SEQUENCES
+    if few or 10 * short < 8 * int(of_run[~is_long].sum()):
+        short = 0
+    return (long if long >= _MIN_LONG else 0) + short
 
 
 def impossible_combinations(text: str) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from functools import cache
+from functools import cache, lru_cache
 from itertools import permutations
 
 from streams.screen import words
@@ -56,24 +56,15 @@ def read_wrongly(text: str, tokens: Words, code: str) -> tuple[int, int]:
     unknown = tokens.unlisted(code)
     cores = [(piece, piece if piece.isalpha() else _AROUND.sub("", piece)) for piece in special]
     doubtful = [piece for piece, core in cores if core in unknown or not core.isalpha()][:MOST]
-    letters = words.lexicon(code).alphabet
-    possible: dict[str, tuple[int, int]] = {}
-    meant: list[tuple[int, str]] = []
+    meant: list[tuple[int, str]] = []  # pairs of code pages (as bits), and the word that they make
     for piece in doubtful:
-        pairs, changed = -1, 0
-        for character in piece:
-            if not character.isascii():
-                if character not in possible:
-                    possible[character] = _possible(character, letters)
-                pairs &= possible[character][0]
-                changed |= possible[character][1]
-        for number, table in enumerate(_tables()):
-            if pairs & changed & 1 << number:
-                word = _AROUND.sub("", piece.translate(table))
-                if len(word) >= _LEAST_READ and word.replace("’", "").isalpha() and not word.isascii():
-                    meant.append((number, word))
-    still = set(words.unlisted([word for _, word in meant], code))
-    found = Counter(pair for pair, word in meant if word not in still)
+        for pairs, table in _readings("".join(sorted({c for c in piece if not c.isascii()})), code):
+            word = _AROUND.sub("", piece.translate(table))
+            if len(word) >= _LEAST_READ and word.replace("’", "").isalpha() and not word.isascii():
+                meant.append((pairs, word))
+    still = set(words.unlisted(dict.fromkeys(word for _, word in meant), code))
+    mended = [pairs for pairs, word in meant if word not in still]
+    found = Counter(number for pairs in mended for number in range(pairs.bit_length()) if pairs & 1 << number)
     return max(found.values(), default=0), len(special)
 
 
@@ -88,12 +79,21 @@ def _tables() -> list[dict[int, str]]:
     return tables
 
 
-def _possible(character: str, letters: frozenset[str]) -> tuple[int, int]:
-    """Tables (as bits) that make a letter of the language, or a mark beside one, of it; and those that change it."""
-    pairs = changed = 0
+@lru_cache(maxsize=4096)
+def _readings(characters: str, code: str) -> list[tuple[int, dict[int, str]]]:
+    """What characters beyond ASCII may be meant for: each different reading, and the pairs (as bits) that give it.
+
+    Every character becomes a letter of the language, or a mark beside one, and one is changed at least.
+    """
+    letters = words.lexicon(code).alphabet
+    found: dict[str, int] = {}
     for number, table in enumerate(_tables()):
-        other = table.get(ord(character))
-        if other is not None and (other.lower() in letters or other in _MARKS):
-            pairs |= 1 << number
-            changed |= (other != character) << number
-    return pairs, changed
+        meant = [table.get(ord(character), "") for character in characters]
+        if all(other and (other.lower() in letters or other in _MARKS) for other in meant):
+            reading = "".join(meant)
+            found[reading] = found.get(reading, 0) | 1 << number
+    return [
+        (pairs, dict(zip(map(ord, characters), reading, strict=True)))
+        for reading, pairs in found.items()
+        if reading != characters
+    ]
