@@ -9,10 +9,12 @@ Page 1954: natural logarithm of a likelihood ratio). Lists, verse and tables run
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, pairwise
+from functools import lru_cache
+from itertools import chain
 from math import exp, log
 
 LEAST_LINES = 8
@@ -26,7 +28,7 @@ _SHRINK = 3.0  # pairs by chance that are added to those that were counted
 _BROKEN_AFTER = 0.1  # of the lines of a mixed column, those that have nothing to do with the line after the next
 _BROKEN = 0.3  # of all others at most, those that have nothing to do with the next line
 _WIDEST = 85  # letters and signs of a line in a column; what is longer is a paragraph
-_GAP = re.compile(r"\s{3,}")  # between columns that stand beside one another
+_GAP = re.compile(r"[^\S\n]{3,}")  # between columns that stand beside one another
 
 _CLOSING, _OPENING = "\"'”’»)]“", "\"'“‘„«([¿¡”»"
 _STOPS, _PAUSES = ".!?…؟。！？", ",;:،、，；："  # Arabic and Chinese ones, too
@@ -54,8 +56,7 @@ def columns_across(stretches: Sequence[str], *, spaced: bool) -> float:
         stretches: prose with the lines that its page had; text runs on inside a stretch (a page, or a block) alone.
         spaced: whether words stand apart; else characters are taken for words.
     """
-    texts = [[line for raw in text.split("\n") for cell in _cells(raw) if (line := _words(cell, spaced))]
-             for text in stretches if "\n" in text]  # fmt: skip
+    texts = [[line for cell in _cells(text) if (line := _words(cell, spaced))] for text in stretches if "\n" in text]
     texts = [lines for lines in texts if len(lines) > 2]
     if sum(map(len, texts)) < LEAST_LINES:
         return 0.0
@@ -92,10 +93,14 @@ def _mixed(together: float, broken: float) -> float:
     return broken + (1 - broken) * exp(together)
 
 
-def _cells(line: str) -> list[str]:
-    """What stands in two columns beside one another; the line where it is no such pair."""
-    cells = _GAP.split(line.strip())
-    return cells if len(cells) == 2 else [line]
+def _cells(text: str) -> Iterator[str]:
+    """The lines of a text; of one with two columns beside one another, what stands in each."""
+    if not _GAP.search(text):
+        yield from text.split("\n")
+        return
+    for line in text.split("\n"):
+        cells = _GAP.split(line.strip())
+        yield from cells if len(cells) == 2 else [line]
 
 
 def _words(line: str, spaced: bool) -> Sequence[str]:
@@ -104,6 +109,8 @@ def _words(line: str, spaced: bool) -> Sequence[str]:
 
 def _pairs(texts: Iterable[Iterable[Sequence[str]]]) -> Pair:
     """Learned from the pairs inside the lines; seams are what is asked about."""
+    import numpy as np
+
     words: list[str] = []
     for line in chain.from_iterable(texts):
         words += line
@@ -111,37 +118,37 @@ def _pairs(texts: Iterable[Iterable[Sequence[str]]]) -> Pair:
         if len(words) > MOST_WORDS:
             break
     counts = Counter(words)
-    cores = {word: _core(word) for word in counts}
+    cores = [word.strip(_AROUND).lower() for word in counts]
     uses: Counter[str] = Counter()
-    for word, count in counts.items():
-        uses[cores[word]] += count
+    for core, count in zip(cores, counts.values(), strict=True):
+        uses[core] += count
     frequent = {core for core, count in uses.most_common(_FREQUENT) if core and count >= _LEAST_USES}
 
-    def group(word: str) -> str:
-        core = cores[word] if word in cores else _core(word)
+    def group(core: str) -> str:
         return core if core in frequent else "0" if core[:1].isdigit() else core[-1:]
 
-    groups: dict[str, str | None] = {word: group(word) for word in cores}
-    groups[""] = None
-    inside = [
-        (one, other) for one, other in pairwise(map(groups.__getitem__, words)) if one is not None and other is not None
-    ]
-    pairs = Counter(inside)
-    left, right = Counter(one for one, _ in inside), Counter(other for _, other in inside)
-    total = len(inside) + 1
+    numbers: defaultdict[str, int] = defaultdict(itertools.count(1).__next__)  # of each group; 0 parts lines
+    of_word = {word: numbers[group(core)] for word, core in zip(counts, cores, strict=True)}
+    of_word[""] = 0
+    found = np.fromiter(map(of_word.__getitem__, words), np.int64, len(words))
+    one, other = found[:-1], found[1:]
+    inside = (one > 0) & (other > 0)
+    one, other, kinds = one[inside], other[inside], len(numbers) + 1
+    left, right = np.bincount(one, minlength=kinds).tolist(), np.bincount(other, minlength=kinds).tolist()
+    pairs = Counter((one * kinds + other).tolist())
+    total = len(one) + 1
 
     def together(last: str, first: str) -> float:
-        one, other = group(last), group(first)
+        one, other = (numbers.get(group(word.strip(_AROUND).lower()), 0) for word in (last, first))  # 0 is in no pair
         expected = (left[one] + 0.5) * (right[other] + 0.5) / total
-        return _MARKS[_end(last)][_beginning(first)] + log((pairs[one, other] + _SHRINK) / (expected + _SHRINK))
+        return _MARKS[_end(last)][_beginning(first)] + log(
+            (pairs[one * kinds + other] + _SHRINK) / (expected + _SHRINK)
+        )
 
     return together
 
 
-def _core(word: str) -> str:
-    return word.strip(_AROUND).lower()
-
-
+@lru_cache(maxsize=4096)
 def _end(word: str) -> int:
     last = (word.rstrip(_CLOSING) or word)[-1]
     if last in _STOPS:
@@ -151,6 +158,7 @@ def _end(word: str) -> int:
     return _HYPHEN if last == "-" else _NUMBER if last.isdigit() else _WORD
 
 
+@lru_cache(maxsize=4096)
 def _beginning(word: str) -> int:
     first = (word.lstrip(_OPENING) or word)[0]
     if first.isdigit():
