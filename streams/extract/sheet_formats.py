@@ -60,6 +60,8 @@ def shown(value: float, code: str, *, date_1904: bool = False) -> tuple[str, str
 
 def shown_text(text: str, code: str) -> str:
     """A text as the part with `@` shows it, or as it is: a part that would hide or replace it is not followed."""
+    if code == "General":  # that of nearly all texts
+        return text
     section = next((part for part in sections(code) if has(part, "text")), None)
     if section is None:
         return text

@@ -111,7 +111,9 @@ class Budget:
     def put(self, row: Row, col: int, text: str, kind: int) -> None:
         """A cell as it is shown; one that shows nothing of its value is counted."""
         if text:
-            row.add(col, self.same(text), kind)
+            row.cols.append(col)
+            row.texts.append(self.same(text))
+            row.kinds.append(kind)
         elif kind & ~BOLD != TEXT:
             self.counts["values_not_shown"] += 1  # by a format such as `0;-0;;`
 

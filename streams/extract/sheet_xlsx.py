@@ -34,26 +34,17 @@ from streams.extract.sheet_xlsx_parts import (
     PartStream,
     Strings,
     Styles,
-    elements,
-    forget_siblings,
+    in_namespaces,
     remarks_of,
-    rich_text,
     tables_of,
     unescaped,
 )
+from streams.extract.sheet_xlsx_stream import FAULTS, parse
 
 MAX_LINKS = 50_000
 
-_SPACES = (
-    "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}",
-    "{http://purl.oclc.org/ooxml/spreadsheetml/main}",
-    "",
-)
-_WANTED = ("row", "col", "mergeCell", "hyperlink", "autoFilter")
-_TAGS = [space + name for space in _SPACES for name in _WANTED]
-_PARTS = {space + name: name for space in _SPACES for name in ("v", "f", "is")}
 _STATES = {"hidden": Visibility.HIDDEN, "veryHidden": Visibility.VERY_HIDDEN}
-_BROKEN = (etree.XMLSyntaxError, *ZIP_FAULTS, ValueError)
+_BROKEN = (*FAULTS, *ZIP_FAULTS)
 
 
 class XlsxWorkbook:
@@ -63,15 +54,15 @@ class XlsxWorkbook:
         """Errors: DocumentError `corrupt`, `truncated`, `encrypted`, `bomb` or `too_large`."""
         self.package = package
         self._path = path
-        self._budget = budget
+        self.budget = budget
         self._main = package.related("", "officeDocument") or "xl/workbook.xml"
         root = package.xml(self._main)
         properties = _named(root, "workbookPr")
         flag = "" if properties is None else (properties.get("date1904") or "")
         self.date_1904 = flag.lower() in ("1", "true", "on")
         self._root = root
-        self._styles = Styles(package.optional_xml(package.related(self._main, "styles")))
-        self._strings = Strings(path, package.related(self._main, "sharedStrings"), budget)
+        self.styles = Styles(package.optional_xml(package.related(self._main, "styles")))
+        self.strings = Strings(path, package.related(self._main, "sharedStrings"), budget)
 
     def defined_names(self) -> list[tuple[str, str]]:
         """Names that the author gave to cells and areas, without those of the program itself."""
@@ -95,7 +86,7 @@ class XlsxWorkbook:
             )
             if relationship is None or relationship.external or relationship.target not in self.package:
                 broken += 1
-                self._budget.warn("sheet_missing")
+                self.budget.warn("sheet_missing")
                 continue
             if relationship.kind.lower() == "chartsheet":
                 sheet.drawn = drawn_of(self.package, relationship.target)
@@ -112,78 +103,121 @@ class XlsxWorkbook:
         """Reads a worksheet; whether it was whole."""
         complete = True
         try:
-            with PartStream(self._path, part, self._budget) as stream:
-                self._walk(stream, sheet, part)
+            with PartStream(self._path, part, self.budget) as stream:
+                _SheetReader(self, part, sheet).read(stream)
         except _BROKEN:
             complete = False
-            self._budget.warn("sheet_damaged")
+            self.budget.warn("sheet_damaged")
         sheet.remarks = remarks_of(self.package, part, self._main)
         sheet.headers += tables_of(self.package, part)
         sheet.drawn = drawn_of(self.package, part)
         sheet.charts = sum(one.table is not None for one in sheet.drawn)
         return complete
 
-    def _walk(self, stream: PartStream, sheet: Sheet, part: str) -> None:
-        number = 0
-        for _, element in elements(stream, ("end",), _TAGS):
-            name = element.tag.rpartition("}")[2]
-            if name == "row":
-                number = self._row(element, sheet, number)
-                element.clear()
-                forget_siblings(element)
-            elif name == "col":
-                _column(element, sheet)
-            elif name == "mergeCell" and len(sheet.merges) < MAX_MERGES:
-                area = area_of(element.get("ref") or "")
-                if area is not None:
-                    sheet.merges.append(area)
-            elif name == "autoFilter":
-                area = area_of(element.get("ref") or "")
-                if area is not None and area.bottom > area.top:
-                    sheet.headers.append(Area(area.top, area.left, area.top, area.right))
-            elif name == "hyperlink":
-                self._link(element, sheet, part)
 
-    def _row(self, element: etree._Element, sheet: Sheet, expected: int) -> int:
-        """Reads one row; the number of the next one, should that not say its own."""
-        said = element.get("r")
+class _SheetReader:
+    """Reads the XML of one worksheet (18.3)."""
+
+    def __init__(self, workbook: XlsxWorkbook, part: str, sheet: Sheet) -> None:
+        self._workbook = workbook
+        self._part = part
+        self._sheet = sheet
+        self._budget = workbook.budget
+        self._styles = workbook.styles
+        self._strings = workbook.strings
+        self._text: list[str] = []
+        self._next_row = 0
+        self._row: Row | None = None
+        self._row_hidden = False
+        self._cell: dict[str, str] = {}  # attributes of the open cell
+        self._value: str | None = None
+        self._formula: str | None = None
+        self._inline: list[str] | None = None
+        self._phonetic = False
+
+    def read(self, stream: PartStream) -> None:
+        """Puts all of it into the sheet. Errors: `_BROKEN`, after what stands before the fault."""
+        opened = {
+            "row": self._open_row,
+            "c": self._open_cell,
+            "is": self._open_inline,
+            "rPh": self._open_phonetic,
+            "col": self._column,
+            "mergeCell": self._merge,
+            "hyperlink": self._link,
+            "autoFilter": self._filter,
+        }
+        closed = {
+            "row": self._close_row,
+            "c": self._close_cell,
+            "v": self._close_value,
+            "f": self._close_formula,
+            "t": self._close_text,
+            "rPh": self._close_phonetic,
+        }
+        parse(stream, self._text, in_namespaces(opened), in_namespaces(closed))
+
+    def _open_row(self, attributes: dict[str, str]) -> None:
+        said, expected = attributes.get("r"), self._next_row
         number = int(said) - 1 if said and said.isascii() and said.isdigit() and len(said) < 9 else expected
         if not expected <= number < MAX_ROWS:  # rows must grow
             self._budget.warn("impossible_row")
             number = expected
-            if number >= MAX_ROWS:
-                return number
-        row = Row(number)
-        for cell in element:
-            name, last = cell.get("r"), row.cols[-1] if row.cols else -1
-            col = column_of(name) if name else last + 1
-            if not last < col < MAX_COLS:  # columns must grow
-                self._budget.warn("impossible_cell")
-                continue
-            text, kind = self._cell(cell)
-            self._budget.put(row, col, text, kind)
-        self._budget.keep(sheet, row)
-        if element.get("hidden") in ("1", "true", "on"):
-            sheet.hidden_rows.add(number)
-        return number + 1
+        self._row = Row(number) if number < MAX_ROWS else None
+        self._row_hidden = attributes.get("hidden") in ("1", "true", "on")
 
-    def _cell(self, cell: etree._Element) -> tuple[str, int]:
-        """What a cell shows, and its kind (18.3.1.4)."""
-        value = formula = None
-        inline: etree._Element | None = None
-        for part in cell:
-            name = _PARTS.get(part.tag)
-            if name == "v":
-                value = part.text
-            elif name == "f":
-                formula = part.text or ""
-            elif name == "is":
-                inline = part
-        style = self._styles.of(cell.get("s"))
+    def _close_row(self) -> None:
+        row, self._row = self._row, None
+        if row is None:
+            return
+        self._budget.keep(self._sheet, row)
+        if self._row_hidden:
+            self._sheet.hidden_rows.add(row.number)
+        self._next_row = row.number + 1
+
+    def _open_cell(self, attributes: dict[str, str]) -> None:
+        self._cell = attributes
+        self._value = self._formula = self._inline = None
+
+    def _close_value(self) -> None:
+        self._value = "".join(self._text) or None
+
+    def _close_formula(self) -> None:
+        self._formula = "".join(self._text)
+
+    def _open_inline(self, _: dict[str, str]) -> None:
+        self._inline = []
+
+    def _open_phonetic(self, _: dict[str, str]) -> None:
+        self._phonetic = True
+
+    def _close_phonetic(self) -> None:
+        self._phonetic = False
+
+    def _close_text(self) -> None:
+        if self._inline is not None and not self._phonetic:
+            self._inline += self._text
+
+    def _close_cell(self) -> None:
+        row = self._row
+        if row is None:
+            return
+        name, last = self._cell.get("r"), row.cols[-1] if row.cols else -1
+        col = column_of(name) if name else last + 1
+        if not last < col < MAX_COLS:  # columns must grow
+            self._budget.warn("impossible_cell")
+            return
+        text, kind = self._shown()
+        self._budget.put(row, col, text, kind)
+
+    def _shown(self) -> tuple[str, int]:
+        """What the cell shows, and its kind (18.3.1.4)."""
+        value, formula = self._value, self._formula
+        style = self._styles.of(self._cell.get("s"))
         bold = BOLD if style.bold else 0
-        form = cell.get("t") or "n"
+        form = self._cell.get("t") or "n"
         if form == "inlineStr":
-            text = unescaped(rich_text(inline)) if inline is not None else value or ""
+            text = unescaped("".join(self._inline)) if self._inline is not None else value or ""
             return shown_text(text, style.code), TEXT | bold
         if value is None or (value == "" and form != "str"):
             if formula is None:
@@ -212,28 +246,38 @@ class XlsxWorkbook:
             return value, TEXT | bold
         if code == "General":
             return general(number), NUMBER | bold
-        text, kind = shown(number, code, date_1904=self.date_1904)
+        text, kind = shown(number, code, date_1904=self._workbook.date_1904)
         return text, (DATE if kind == "d" else ERROR if kind == "e" else NUMBER) | bold
 
-    def _link(self, element: etree._Element, sheet: Sheet, part: str) -> None:
-        area = area_of(element.get("ref") or "")
-        if area is None or len(sheet.links) >= MAX_LINKS:
+    def _column(self, attributes: dict[str, str]) -> None:
+        if attributes.get("hidden") not in ("1", "true", "on"):
             return
-        relationship = self.package.relationships(part).get(attr(element, "r:id") or "")
+        first, last = attributes.get("min") or "", attributes.get("max") or ""
+        if first.isdigit() and last.isdigit() and len(first) < 9 and len(last) < 9:
+            self._sheet.hidden_cols.update(range(max(int(first) - 1, 0), min(int(last), MAX_COLS)))
+
+    def _merge(self, attributes: dict[str, str]) -> None:
+        area = area_of(attributes.get("ref") or "")
+        if area is not None and len(self._sheet.merges) < MAX_MERGES:
+            self._sheet.merges.append(area)
+
+    def _filter(self, attributes: dict[str, str]) -> None:
+        area = area_of(attributes.get("ref") or "")
+        if area is not None and area.bottom > area.top:
+            self._sheet.headers.append(Area(area.top, area.left, area.top, area.right))
+
+    def _link(self, attributes: dict[str, str]) -> None:
+        area = area_of(attributes.get("ref") or "")
+        if area is None or len(self._sheet.links) >= MAX_LINKS:
+            return
+        identity = next((value for name, value in attributes.items() if name.endswith("/relationships}id")), "")
+        relationship = self._workbook.package.relationships(self._part).get(identity)
         target = relationship.target if relationship is not None else ""
-        place = element.get("location") or ""
+        place = attributes.get("location") or ""
         if place:
             target = f"{target}#{place}"
         if target:
-            sheet.links[area.top, area.left] = target
-
-
-def _column(element: etree._Element, sheet: Sheet) -> None:
-    if element.get("hidden") not in ("1", "true", "on"):
-        return
-    first, last = element.get("min") or "", element.get("max") or ""
-    if first.isdigit() and last.isdigit() and len(first) < 9 and len(last) < 9:
-        sheet.hidden_cols.update(range(max(int(first) - 1, 0), min(int(last), MAX_COLS)))
+            self._sheet.links[area.top, area.left] = target
 
 
 def _named(root: etree._Element, name: str) -> etree._Element | None:

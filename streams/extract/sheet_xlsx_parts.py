@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from lxml import etree
 
@@ -17,12 +17,19 @@ from streams.errors import DocumentError
 from streams.extract.ooxml import BOMB_RATIO, Package
 from streams.extract.sheet_formats import BUILT_IN
 from streams.extract.sheet_model import MAX_COMMENTS, Area, Budget, Remark, area_of, cell_place
+from streams.extract.sheet_xlsx_stream import FAULTS, parse
 
 MAX_UNPACKED = 1024**3
 """Bytes of all sheets and strings together, unpacked. A million rows of ten columns have some 400 million."""
 MAX_STRINGS = 256 * 1024**2
 """Characters of all shared strings."""
 
+_SPACES = (
+    "http://schemas.openxmlformats.org/spreadsheetml/2006/main}",
+    "http://purl.oclc.org/ooxml/spreadsheetml/main}",
+    "",
+)
+_Any = TypeVar("_Any")
 _ESCAPE = re.compile(r"_x([0-9A-Fa-f]{4})_")
 
 
@@ -69,6 +76,11 @@ class PartStream:
         return data
 
 
+def in_namespaces(named: Mapping[str, _Any]) -> dict[str, _Any]:
+    """What belongs to an element's name, by that name in each of the namespaces that sheets are written in."""
+    return {space + name: value for space in _SPACES for name, value in named.items()}
+
+
 def elements(stream: PartStream, events: Sequence[str], tag: str | Sequence[str]) -> Iterator[Any]:
     """Events and elements of a part as they come by; nothing outside is loaded, nothing huge is taken."""
     yield from etree.iterparse(
@@ -108,18 +120,37 @@ class Strings:
     def _read(self) -> None:
         if self._part is None or self._strings is None:
             return
-        size = 0
+        strings, size = self._strings, 0
+        text: list[str] = []
+        parts: list[str] = []
+        phonetic = False
+
+        def open_item(_: dict[str, str]) -> None:
+            parts.clear()
+
+        def close_item() -> None:
+            nonlocal size
+            string = unescaped("".join(parts))
+            size += len(string)
+            if size > MAX_STRINGS:
+                raise DocumentError("too_large", f"The shared strings have more than {MAX_STRINGS} characters.")
+            strings.append(string)
+
+        def close_text() -> None:
+            nonlocal parts
+            if not phonetic:
+                parts += text
+
+        def in_guide(inside: bool) -> None:
+            nonlocal phonetic
+            phonetic = inside
+
+        opened = {"si": open_item, "rPh": lambda _: in_guide(True)}
+        closed = {"si": close_item, "t": close_text, "rPh": lambda: in_guide(False)}
         try:
             with PartStream(self._path, self._part, self._budget) as stream:
-                for _, element in elements(stream, ("end",), "{*}si"):
-                    text = unescaped(rich_text(element))
-                    size += len(text)
-                    if size > MAX_STRINGS:
-                        raise DocumentError("too_large", f"The shared strings have more than {MAX_STRINGS} characters.")
-                    self._strings.append(text)
-                    element.clear()
-                    forget_siblings(element)
-        except (etree.XMLSyntaxError, zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError):
+                parse(stream, text, in_namespaces(opened), in_namespaces(closed))
+        except (*FAULTS, *ZIP_FAULTS):
             self._budget.warn("strings_damaged")
 
 
