@@ -11,12 +11,16 @@ import re
 import threading
 from collections import Counter
 from functools import cache
-from operator import add
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from streams.screen import words
-from streams.screen.counting import character_counts
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Pairs = np.ndarray[tuple[int], np.dtype[np.uint32]]
+    Flags = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 LEAST = 150
 """Characters of the script below which nothing is said."""
@@ -26,6 +30,7 @@ RARE = 3e-6
 """Frequencies (per word of running text): pairs below the first are none of the language, characters below the second
 are rare in it."""
 
+_LAST = "\uffff"  # of plane 0
 _LEAST_ZIPF = 1.0  # lists reach down to here
 _RUN = re.compile(r"[\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 _THAI = re.compile(r"[\u0e01-\u0e4e]")
@@ -61,10 +66,12 @@ def characters(text: str, language: str | None) -> Characters | None:
         return None
     import numpy as np
 
+    codes = np.frombuffer(joined.encode("utf-32-le"), np.uint32)
     # Whether each character and the next are a pair; one that stands in a pair is its first or its second.
-    known = np.fromiter(map(pairs.__contains__, map(add, joined, joined[1:])), bool, len(joined) - 1)
+    wanted = codes[:-1] << 16 | codes[1:]
+    known = pairs.take(pairs.searchsorted(wanted), mode="clip") == wanted
     paired = int(np.count_nonzero(np.append(known, False) | np.append(False, known)))
-    rare = sum(times for character, times in character_counts(joined).items() if character not in usual)
+    rare = int(np.count_nonzero(~usual[codes]))
     return Characters(count, in_pairs=paired / count, rare=(rare - joined.count("\n")) / count)
 
 
@@ -72,8 +79,14 @@ _lock = threading.Lock()
 
 
 @cache
-def _read(language: str) -> tuple[frozenset[str], frozenset[str]]:
-    """Pairs and characters of a language (some 10 MB), from the words of its list and how often they are used."""
+def _read(language: str) -> tuple[Pairs, Flags]:
+    """What a language has, from the words of its list and how often they are used; all in plane 0, as `_RUN` is.
+
+    Returns:
+        Its pairs, sorted, each the numbers of two characters in one; of each character, whether it is not rare.
+    """
+    import numpy as np
+
     singles: Counter[str] = Counter()
     pairs: Counter[str] = Counter()
     for zipf, listed in words.buckets(language, _LEAST_ZIPF):
@@ -83,10 +96,10 @@ def _read(language: str) -> tuple[frozenset[str], frozenset[str]]:
                 singles[character] += frequency  # type: ignore[assignment]  # a Counter adds floats as well
                 if at:
                     pairs[word[at - 1 : at + 1]] += frequency  # type: ignore[assignment]
-    return (
-        frozenset(pair for pair, frequency in pairs.items() if frequency > PAIR),
-        frozenset(character for character, frequency in singles.items() if frequency >= RARE),
-    )
+    found = [pair for pair, frequency in pairs.items() if frequency > PAIR and max(pair) <= _LAST]
+    usual = np.zeros(ord(_LAST) + 1, bool)
+    usual[[ord(one) for one, frequency in singles.items() if frequency >= RARE and one <= _LAST]] = True
+    return np.array(sorted(ord(pair[0]) << 16 | ord(pair[1]) for pair in found), np.uint32), usual
 
 
 @cache
