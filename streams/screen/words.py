@@ -222,18 +222,20 @@ def kinds(unlisted: Mapping[str, list[str]], code: str) -> dict[str, Kind]:
         code: from `list_for`.
     """
     found: dict[str, Kind] = {}
-    splits: list[tuple[str, str, str]] = []  # word, and a part of it in two
     runs, frequent = lexicon(code).runs, lexicon(code).common
     for word, parts in unlisted.items():
-        if all(runs.issuperset(_runs(part)) for part in parts):
-            found[word] = Kind.UNKNOWN
-            splits += [(word, part[:at], part[at:]) for part in parts for at in range(2, len(part) - 1)]
-        else:
-            found[word] = Kind.GARBLED
-    rare = set(_missing(frequent, [head for _, head, _ in splits]))
-    splits = [split for at, split in enumerate(splits) if at not in rare]
-    rare = set(_missing(frequent, [tail for _, _, tail in splits]))
-    found.update((split[0], Kind.GLUED) for at, split in enumerate(splits) if at not in rare)
+        found[word] = Kind.UNKNOWN if all(runs.issuperset(_runs(part)) for part in parts) else Kind.GARBLED
+    splits = [
+        (word, part, at)
+        for word, parts in unlisted.items()
+        if found[word] is Kind.UNKNOWN
+        for part in parts
+        for at in range(2, len(part) - 1)
+    ]
+    rare = set(_missing(frequent, [part[:at] for _, part, at in splits]))
+    splits = [split for number, split in enumerate(splits) if number not in rare]
+    rare = set(_missing(frequent, [part[at:] for _, part, at in splits]))
+    found.update((split[0], Kind.GLUED) for number, split in enumerate(splits) if number not in rare)
     return found
 
 
@@ -285,5 +287,5 @@ def has_accents(code: str) -> bool:
 
 def has_foreign_letter(word: str, code: str) -> bool:
     """Whether a word has a letter beyond ASCII that is not in the alphabet of a list."""
-    alphabet = lexicon(code).alphabet
-    return any(not letter.isascii() and letter not in alphabet for letter in word.lower() if letter.isalpha())
+    others = set(word.lower()) - lexicon(code).alphabet
+    return any(letter.isalpha() and not letter.isascii() for letter in others)
