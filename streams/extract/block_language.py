@@ -11,6 +11,8 @@ LETTERS = 80
 SURE = 0.9
 BLOCKS = 2000
 """Blocks of a document whose own language is asked for, and how long and sure they must be."""
+FIGURES = 0.2
+"""Share of digits from which a block is a table or a list of figures, of which no model tells the language surely."""
 SAMPLE = 2000
 """Characters of a block that are looked at."""
 OWN_WORDS = 0.15
@@ -50,7 +52,8 @@ def with_languages(blocks: list[Block], language: str | None) -> list[Block]:
             asked += 1
             text = block.text[:SAMPLE]
             words = text.lower().split()
-            if sum(map(own_words.__contains__, words)) < OWN_WORDS * len(words):
+            foreign = sum(map(own_words.__contains__, words)) < OWN_WORDS * len(words)
+            if foreign and sum(map(str.isdigit, text)) < FIGURES * len(text):
                 own, sure = detect_language(text, language)
                 if own is not None and own != language and sure >= SURE:
                     block = msgspec.structs.replace(block, language=own)

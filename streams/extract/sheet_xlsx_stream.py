@@ -41,7 +41,7 @@ def parse(
     entities are a fault, so nothing outside is loaded and nothing small becomes large.
     """
     depth = 0
-    clear = text.clear
+    clear, opens, closes = text.clear, opened.get, closed.get
 
     def start(name: str, attributes: dict[str, str]) -> None:
         nonlocal depth
@@ -49,14 +49,14 @@ def parse(
         if depth > MAX_DEPTH:
             raise ValueError("elements are nested too deep")
         clear()
-        if name in opened:
-            opened[name](attributes)
+        if call := opens(name):
+            call(attributes)
 
     def end(name: str) -> None:
         nonlocal depth
         depth -= 1
-        if name in closed:
-            closed[name]()
+        if call := closes(name):
+            call()
 
     parser = expat.ParserCreate(namespace_separator="}")
     parser.buffer_text = True

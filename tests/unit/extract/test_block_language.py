@@ -61,6 +61,14 @@ def test_short_blocks_and_code_are_left_as_they_are() -> None:
     assert with_languages(blocks, "en") == blocks
 
 
+def test_tables_of_figures_are_not_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(block_language, "detect_language", None)  # no call can succeed
+    rows = "".join(f"{hour}:06\t1.{hour}27\t1.{hour}31\t{hour - 9}\n" for hour in range(6, 14))
+    blocks = [paragraph("Uhrzeit\tLatte (m)\tPegel (m)\tAbweichung (mm)\n" + rows)]
+
+    assert with_languages(blocks, "de") == blocks
+
+
 def test_no_language_has_many_words_of_another() -> None:
     for language, words in FUNCTION_WORDS.items():
         for other, others in FUNCTION_WORDS.items():
