@@ -30,6 +30,7 @@ RARE = 3e-6
 """Frequencies (per word of running text): pairs below the first are none of the language, characters below the second
 are rare in it."""
 
+_AT_ONCE = 1_000_000  # characters; all of a large text at once would take 20 bytes for each
 _LAST = "\uffff"  # of plane 0
 _LEAST_ZIPF = 1.0  # lists reach down to here
 _RUN = re.compile(r"[\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
@@ -68,11 +69,17 @@ def characters(text: str, language: str | None) -> Characters | None:
 
     codes = np.frombuffer(joined.encode("utf-32-le"), np.uint32)
     # Whether each character and the next are a pair; one that stands in a pair is its first or its second.
-    wanted = codes[:-1] << 16 | codes[1:]
-    known = pairs.take(pairs.searchsorted(wanted), mode="clip") == wanted
+    known = np.concatenate(
+        [_are_pairs(codes[at : at + _AT_ONCE + 1], pairs) for at in range(0, len(codes) - 1, _AT_ONCE)]
+    )
     paired = int(np.count_nonzero(np.append(known, False) | np.append(False, known)))
     rare = int(np.count_nonzero(~usual[codes]))
     return Characters(count, in_pairs=paired / count, rare=(rare - joined.count("\n")) / count)
+
+
+def _are_pairs(codes: Pairs, pairs: Pairs) -> Flags:
+    wanted = codes[:-1] << 16 | codes[1:]
+    return pairs.take(pairs.searchsorted(wanted), mode="clip") == wanted
 
 
 _lock = threading.Lock()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 
 import pytest
 
-from streams.screen import words
+from streams.screen import scores, words
 from streams.screen.words import Kind, Words
 
 
@@ -59,3 +60,16 @@ def test_words_are_folded_together_as_they_are_alone() -> None:
     assert words.common(["House", "THE", "marsterine"], "en") == {"House", "THE"}
     assert words.unlisted([], "en") == {}
     assert words.common([], "en") == set()
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_sixty_thousand_words_of_one_page_are_all_looked_up_quickly(known: bool) -> None:
+    words.lexicon("en")
+    others = (f"{'bcdfghjklm'[n % 10]}{'npqrstvwxz'[n // 10 % 10]}{'q' * (n // 100 % 20)}" for n in range(60_000))
+    text = "the house is old and " * 12_000 if known else " ".join(others)
+    scores.dictionary_rate("xq " * 20, scores.spaced_words("xq " * 20), ["en"], enough=0.6)  # reads the model
+    began = time.process_time()
+    rate = scores.dictionary_rate(text, scores.spaced_words(text), ["en"], enough=0.6)
+    assert time.process_time() - began < 2
+    assert rate.words == 60_000
+    assert rate.value is None or (rate.value > 0.9) == known
