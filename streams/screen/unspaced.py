@@ -79,7 +79,8 @@ def characters(text: str, language: str | None) -> Characters | None:
 
 def _are_pairs(codes: Pairs, pairs: Pairs) -> Flags:
     wanted = codes[:-1] << 16 | codes[1:]
-    return pairs.take(pairs.searchsorted(wanted), mode="clip") == wanted
+    are_pairs: Flags = pairs.take(pairs.searchsorted(wanted), mode="clip") == wanted
+    return are_pairs
 
 
 _lock = threading.Lock()
