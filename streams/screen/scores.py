@@ -240,7 +240,7 @@ def repeated_ngrams(text: str) -> float:
     rolled = np.zeros(runs, np.uint64)
     for start in range(NGRAM):
         rolled = rolled * _ODD + hashes[start : start + runs]  # modulo 2**64
-    return 1 - len(np.unique(rolled)) / runs
+    return 1 - len(set(rolled.tolist())) / runs
 
 
 def without_copies(pages: Sequence[Part]) -> list[Part]:
