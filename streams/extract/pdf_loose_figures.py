@@ -86,7 +86,7 @@ def place_figures(items: list[Item], boxes: Sequence[Box], number: int) -> list[
 def _drawings(page: PageRead, frame: Frame, texts: Sequence[Line]) -> list[Box]:
     """Boxes of many shapes close together that hold labels at most."""
     shapes = [frame.inside(vector.box) for vector in page.vectors]
-    if not _SHAPES <= len(shapes) <= _MOST_SHAPES:
+    if not _SHAPES <= len(shapes) <= _MOST_SHAPES or sum(map(_is_mark, shapes)) < _MARKS:
         return []
     area = page.width * page.height
     found: list[Box] = []

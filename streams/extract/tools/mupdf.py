@@ -231,12 +231,12 @@ class Pdf:
             painted = [(int(image["size"]), place.box(image["bbox"])) for image in shown.extractIMGINFO()]
             clipped = sum(len(span.text) for line in lines for span in line.spans) - _length(shown)
             if clipped > 0:  # the common page has nothing clipped and is not converted twice
-                lines = list(_lines(_shown_text(page), place))
+                clear = _shown_textpage(page) if painted else shown  # dictionaries of pictures hold their bytes
+                lines = list(_lines(clear.extractDICT()["blocks"], place))
         vertical = any(line.vertical for line in lines)
         covered = Counter() if vertical else mupdf_covered.covered(page, textpage, blocks)
         if covered:
-            clear = _shown_textpage(page)
-            left, words = mupdf_covered.without(clear, covered)
+            left, words = mupdf_covered.without(_shown_textpage(page), covered)
             lines = list(_lines(left if clipped > 0 else mupdf_covered.without(textpage, covered)[0], place))
             self.replace_words(number, [Word(place.box(word.box), word.text) for word in words])
         self._last = number, page, None if vertical else shown, vertical
@@ -424,11 +424,6 @@ def _has_more_than_text(page: Any) -> bool:
         if len(content) > _LONG_CONTENT:
             return True
     return _MORE_THAN_TEXT.search(content) is not None
-
-
-def _shown_text(page: Any) -> list[Any]:
-    blocks: list[Any] = _shown_textpage(page).extractDICT()["blocks"]
-    return blocks
 
 
 def _shown_textpage(page: Any) -> Any:

@@ -18,6 +18,7 @@ _MOST_CHARACTERS = 100_000  # of a page whose characters are looked at one by on
 _MOST_PAIRS = 5_000  # of a box and a block of text below it
 _DPI = 100.0
 _MOST_PIXELS = 4_000_000
+_LEAST_HIGH = 0.3  # of a run's height below a box, of which its characters need half of theirs
 _EDGE = 1  # pixels: where a box or a letter fades
 _SAME = 12  # grey levels
 _ENOUGH = 0.3  # share of a run's pixels that later text leaves to be judged
@@ -91,7 +92,20 @@ def _over(block: Any, painted: npt.NDArray[np.float64]) -> npt.NDArray[np.float6
         & (painted[:, 2] < y1)
         & (painted[:, 4] > y0)
     )
-    return painted[upon]
+    over = painted[upon]
+    return over if len(over) and _meets(block, over) else over[:0]
+
+
+def _meets(block: Any, over: npt.NDArray[np.float64]) -> bool:
+    """Whether a box may hold the middle of a character: cells are often filled right up to the line above them."""
+    spans = [span["bbox"] for line in block["lines"] if line["dir"][1] == 0 for span in line["spans"]]
+    if sum(len(line["spans"]) for line in block["lines"]) > len(spans):
+        return True  # boxes of tilted text are larger than its letters
+    for x0, y0, x1, y1 in spans:
+        high = np.minimum(over[:, 4], y1) - np.maximum(over[:, 2], y0)
+        if ((over[:, 1] < x1) & (over[:, 3] > x0) & (high >= _LEAST_HIGH * (y1 - y0))).any():
+            return True
+    return False
 
 
 class _Letters:

@@ -91,3 +91,15 @@ def test_on_a_turned_page_and_outside_the_crop_box(tmp_path: Path) -> None:
     draft = run(tmp_path, maker)
     assert [block.text for block in draft.blocks] == ["Seen"]
     assert said(draft) == {"covered_text": 7, "off_page_text": 11}
+
+
+def test_a_ground_that_touches_a_line_hides_nothing_and_one_over_most_of_its_height_does(tmp_path: Path) -> None:
+    maker = Maker().new_page().text(72, 100, "Names and pages", 11).text(72, 140, "Open text.", 11)
+    maker.page.draw_rect((60, 101, 300, 120), color=None, fill=(0.9, 0.9, 1))
+    draft = run(tmp_path, maker)
+    assert texts(draft, BlockKind.PARAGRAPH) == ["Names and pages", "Open text."]
+    assert "covered_text" not in said(draft)
+    maker.page.draw_rect((60, 91, 300, 120), color=None, fill=(0.9, 0.9, 1))
+    draft = run(tmp_path, maker)
+    assert texts(draft, BlockKind.PARAGRAPH) == ["Open text."]
+    assert said(draft)["covered_text"] == len("Namesandpages")
