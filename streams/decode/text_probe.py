@@ -18,6 +18,9 @@ MAX_JSON = 16 << 20
 """Characters up to which JSON is parsed to be sure; above, its ends decide."""
 
 _MARKDOWN_NAMES = (".md", ".markdown", ".mkd", ".mdown", ".mdwn")
+_JSON_LINES_NAMES = (".jsonl", ".ndjson")
+_LONGEST_WORD = 4
+"""Characters of `true`, `false` and `null` that may stand behind the place of an error when they are cut."""
 _DEEP_JSON = re.compile(r'[\[{\s]+(?:"|-?\d|true\b|false\b|null\b|\]|\})')
 _JSON_START = re.compile(r'[{\[]\s*(?:"(?:[^"\\]|\\.)*"\s*[:,\]}]|[{\[\]}]|-?\d|true|false|null)')
 
@@ -43,7 +46,8 @@ def probe(text: str, *, whole: bool, tail: str, file_name: str) -> TextKind:
         return kind
     if start[:1] in ("{", "[") and _is_json(start, whole, tail):
         return TextKind("application/json", "text:json")
-    if start[:1] in ("{", "[") and _is_json_lines(start):
+    lines_named = name.endswith(_JSON_LINES_NAMES)
+    if (lines_named or start[:1] in ("{", "[")) and _is_json_lines(start, lines_named):
         return TextKind("application/x-ndjson", "text:json_lines")
     if name.endswith(".json") and whole and len(start) <= MAX_JSON and _parses(start):
         return TextKind("application/json", "name:json")  # a single string or number
@@ -62,16 +66,21 @@ def probe(text: str, *, whole: bool, tail: str, file_name: str) -> TextKind:
 
 
 def _is_json(start: str, whole: bool, tail: str) -> bool:
+    """Whether this is JSON, also such that is cut off: as plain text nobody would see that its end is missing."""
     if whole and len(start) <= MAX_JSON:
         try:
             json.loads(start)
         except RecursionError:
             return _DEEP_JSON.match(start) is not None  # nested too deep for the parser, not for a JSON text
-        except ValueError:
-            return False
+        except json.JSONDecodeError as error:
+            return _breaks_at_its_end(start, error) and _JSON_START.match(start) is not None
         return True
     closing = tail.rstrip().endswith("}" if start[0] == "{" else "]")
     return closing and _JSON_START.match(start) is not None
+
+
+def _breaks_at_its_end(text: str, error: json.JSONDecodeError) -> bool:
+    return error.msg.startswith("Unterminated string") or len(text.rstrip()) <= error.pos + _LONGEST_WORD
 
 
 def _parses(text: str) -> bool:
@@ -82,11 +91,20 @@ def _parses(text: str) -> bool:
     return True
 
 
-def _is_json_lines(start: str) -> bool:
+def _is_json_lines(start: str, named: bool) -> bool:
+    """Whether its lines are objects and arrays. A few that are not do no harm; where the name says so, many."""
     lines = [line for line in start[:200_000].split("\n")[:50] if line.strip()]
     if len(start) > 200_000:
         lines = lines[:-1]
+    good = sum(map(_is_object_or_array, lines))
+    return good > 0 and 2 * good >= len(lines) if named else good >= 2 and 10 * (len(lines) - good) <= len(lines)
+
+
+def _is_object_or_array(line: str) -> bool:
+    if not line.lstrip().startswith(("{", "[")):
+        return False
     try:
-        return len(lines) >= 2 and all(isinstance(json.loads(line), dict | list) for line in lines)
+        json.loads(line)
     except (ValueError, RecursionError):
         return False
+    return True

@@ -36,6 +36,15 @@ from tests.unit.decode.files import detected
         ("[1, 2]\n[3, 4]\n", "a", "application/x-ndjson"),
         ("\"one string\"", "a.json", "application/json"),
         ("\"one string\" and more", "a.json", "text/plain"),
+        ('{"rows": [{"a": "first"}, {"a": "sec', "a.json", "application/json"),
+        ('[\n {"a": "first"},\n {\n  "a": tr', "a.txt", "application/json"),
+        ('[1] See the notes, they say "no', "a.txt", "text/plain"),
+        ("[main]\nname = x\n", "a.ini", "text/plain"),
+        ("{name} says: [", "a.txt", "text/plain"),
+        ('{"a": 1}\nbroken\n{"a": 2}\n', "a.jsonl", "application/x-ndjson"),
+        ('broken\n{"a": 1}\n', "a.jsonl", "application/x-ndjson"),
+        ('{"a": 1}\n' * 20 + '{"a": ', "a.txt", "application/x-ndjson"),
+        ('{"a": 1}\nSome words on it.\n{"a": 2}\n', "a.txt", "text/plain"),
     ],
 )  # fmt: skip
 def test_kinds(tmp_path: Path, text: str, name: str, media_type: str) -> None:
