@@ -126,6 +126,8 @@ def _show(line: dict[str, Any]) -> None:
             say(f"  {label}: {line[label]}")
     if line["warnings"]:
         say(f"  warnings: {', '.join(line['warnings'])}")
+    if line["dropped"]:
+        say("  left out: " + ", ".join(f"{count} {what}" for what, count in line["dropped"].items()))
     text = line["text"].strip()
     if text:
         shown = text[:600]

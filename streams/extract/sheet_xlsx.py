@@ -127,6 +127,7 @@ class _SheetReader:
         self._strings = workbook.strings
         self._text: list[str] = []
         self._next_row = 0
+        self._next_col = 0  # of a cell that does not say its place: behind the one before it, which may be empty
         self._row: Row | None = None
         self._row_hidden = False
         self._cell: dict[str, str] = {}  # attributes of the open cell
@@ -165,6 +166,7 @@ class _SheetReader:
             number = expected
         self._row = Row(number) if number < MAX_ROWS else None
         self._row_hidden = attributes.get("hidden") in ("1", "true", "on")
+        self._next_col = 0
 
     def _close_row(self) -> None:
         row, self._row = self._row, None
@@ -203,10 +205,11 @@ class _SheetReader:
         if row is None:
             return
         name, last = self._cell.get("r"), row.cols[-1] if row.cols else -1
-        col = column_of(name) if name else last + 1
+        col = column_of(name) if name else self._next_col
         if not last < col < MAX_COLS:  # columns must grow
             self._budget.warn("impossible_cell")
             return
+        self._next_col = col + 1
         text, kind = self._shown()
         self._budget.put(row, col, text, kind)
 

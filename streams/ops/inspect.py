@@ -273,6 +273,8 @@ def line_of(examined: Examined) -> Line:
         "modified": body.modified if body else None,
         "page_count": body.page_count if body else None,
         "warnings": _warnings(examined, body),
+        "dropped": {each.what: each.count for each in body.dropped} if body else {},
+        "metadata": body.metadata if body else {},
         "text": body_text(body) if body else "",
         "blocks": [_block(block) for block in body.blocks] if body else [],
         "tables": _tables(body) if body else [],

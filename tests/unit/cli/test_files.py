@@ -45,6 +45,14 @@ def test_inspect_json_is_one_object_for_each_document(pile: Path, canonry: Canon
     assert all(line["outcome"] in ("ready", "quarantined", "skipped") for line in lines)
 
 
+def test_what_was_left_out_is_told(tmp_path: Path, canonry: Canonry) -> None:
+    page = tmp_path / "page.html"
+    page.write_text(f"<title>Crane</title><p>{TEXT}</p><p hidden>{TEXT.upper()}</p>")
+    line = json.loads(canonry("inspect", "--json", str(page)).out)
+    assert line["dropped"] == {"hidden_element": 1}
+    assert "left out: 1 hidden_element" in canonry("inspect", str(page)).out
+
+
 @pytest.mark.parametrize("args", [["inspect"], ["triage"]])
 def test_names_and_texts_do_not_steer_the_terminal(args: list[str], pile: Path, canonry: Canonry) -> None:
     said = canonry(*args, str(pile))

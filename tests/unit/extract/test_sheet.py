@@ -90,6 +90,17 @@ def test_values_that_a_format_hides_are_counted(tmp_path: Path) -> None:
     assert body.metadata["values_not_shown"] == "1"
 
 
+def test_cells_without_a_place_stand_behind_empty_ones(tmp_path: Path) -> None:
+    def plain(*texts: str) -> str:
+        return "".join(f'<c t="inlineStr"><is><t>{text}</t></is></c>' if text else '<c s="0"/>' for text in texts)
+
+    data = f"<row>{plain('Item', '', 'Price')}</row><row>{plain('Chair', 'oak', '20')}</row>"
+    data += f"<row>{plain('', 'ash', '50')}</row>"
+    assert tables(read(make(tmp_path / "a", sheet(data)))) == [
+        [["Item", "", "Price"], ["Chair", "oak", "20"], ["", "ash", "50"]]
+    ]
+
+
 # --- sheets ----------------------------------------------------------------------------------------------------------
 
 
