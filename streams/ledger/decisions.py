@@ -16,6 +16,9 @@ from streams.records import Decided, Decision, DecisionKind, Erasure, Operation,
 
 KEEP_DECISIONS = 50
 
+NO_TEXT = "empty_extraction"
+"""The problem of a canon in which nothing stands: it may have pages, which recognition needs."""
+
 
 class DecisionRefused(CanonryError):
     """A decision that does not fit the state of its document (any more)."""
@@ -86,7 +89,8 @@ def _verdict(state: SourceState, target: Version, made: Decided) -> Decided:
         raise DecisionRefused(f"{state.source_id}: there is no decision about it to undo.")
     if wanted is not None and target.outcome is not Outcome.QUARANTINED:
         raise DecisionRefused(f"{state.source_id}: it is {target.outcome.value}, not quarantined.")
-    if wanted is Outcome.READY and not target.canons:
+    without = not target.canons or (screening is not None and NO_TEXT in screening.problems)
+    if wanted is Outcome.READY and without:
         raise DecisionRefused(
             f"{state.source_id}: there is no text to accept.", remedy="Extract it again with another tool, or skip it."
         )

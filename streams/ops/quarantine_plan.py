@@ -17,7 +17,7 @@ from streams.consumers.catalog_quarantine import DecidedFilter, DecisionRow, bat
 from streams.consumers.catalog_rows import DocumentRow, Held
 from streams.errors import UsageError
 from streams.extract.registry import EXTRACTORS, ExtractorSpec, named, plan
-from streams.ledger.decisions import can_be_recognised
+from streams.ledger.decisions import NO_TEXT, can_be_recognised
 from streams.log.publisher import Publisher
 from streams.ops.quarantine_under_way import UnderWay
 from streams.records import Decision, DecisionKind, Detection
@@ -226,7 +226,8 @@ def _fits(wanted: DecidedFilter, made: Decision, row: DocumentRow) -> bool:
 def unfit(settings: Settings, choice: Choice, row: Held) -> str | None:
     """Why this can't be decided of a held document; None when it can."""
     if choice.kind in VERDICTS:
-        if choice.kind is DecisionKind.ACCEPT and row.payload_key is None and _CONFLICT not in row.problems:
+        no_text = row.payload_key is None or NO_TEXT in row.problems
+        if choice.kind is DecisionKind.ACCEPT and no_text and _CONFLICT not in row.problems:
             return "there is no text to accept"
         return None
     if row.content_hash is None:

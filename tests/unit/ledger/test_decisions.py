@@ -285,6 +285,16 @@ def test_a_decision_that_asks_for_work_is_answered_by_work_that_began_after_it()
     assert len(ledger.extractions) == 1
 
 
+def test_a_canon_in_which_nothing_stands_is_no_text_to_accept() -> None:
+    first = up(0, "A")
+    ledger = Ledger()
+    ledger.take(first, pdf(first, "near_empty_pages", "empty_extraction"))
+    with pytest.raises(DecisionRefused, match="there is no text to accept. Extract it again"):
+        ledger.take(decide(0, ACCEPT))
+    ledger.take(decide(0, SKIP))
+    assert ledger.version(0).outcome is Outcome.SKIPPED
+
+
 def test_who_decides_the_same_once_more_changes_nothing() -> None:
     first = up(0, "A")
     ledger = Ledger()

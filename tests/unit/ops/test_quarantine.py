@@ -263,6 +263,9 @@ async def test_a_plan_names_what_does_not_fit_and_what_is_decided_already(apply:
     refused = plan(settings, apply, everything, choice(DecisionKind.RECOGNIZE)).refused
     assert refused["folder/f.zip!/a.pdf"] == "there are no bytes of it (needs a password)"
     assert refused["folder/b.pdf"] == "no extractor could open it (parser_error)"
+    hold(apply, "g.pdf", "needs_recognition", "empty_extraction")
+    refused = plan(settings, apply, everything, choice(DecisionKind.ACCEPT)).refused
+    assert refused["folder/g.pdf"] == "there is no text to accept"
     with pytest.raises(UsageError, match=r"No extractor is called 'acrobat'\. Take one of .*pdf"):
         plan(settings, apply, everything, choice(DecisionKind.RE_EXTRACT, tool="acrobat"))
     off = msgspec.convert(RecognitionSettings(enabled=False).model_dump(), dict[str, Any])
