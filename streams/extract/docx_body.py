@@ -118,9 +118,9 @@ class Body(BlockList):
     def _paragraph(
         self, reader: InlineReader, paragraph: etree._Element, depth: int, carried: Inline | None
     ) -> Inline | None:
-        """Emits one paragraph, or gives its content back when a deleted mark joins it to the next."""
+        """Emits one paragraph, or gives its content back when it is one with the next."""
         properties, inline = self._read(reader, paragraph, carried)
-        if properties.mark_deleted:
+        if properties.joins_next:
             return inline
         marker = self._marker(properties, inline)
         kind, level = kind_of(properties, inline)
@@ -254,7 +254,7 @@ class Body(BlockList):
         for name, element in self._stream(container):
             if name == "w:p":
                 properties, inline = self._read(reader, element, carried)
-                carried = inline if properties.mark_deleted else None
+                carried = inline if properties.joins_next else None
                 if carried is None:
                     out += self._line(reader, inline, self._marker(properties, inline), found, depth)
             elif name == "w:altChunk":

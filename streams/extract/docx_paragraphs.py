@@ -9,7 +9,7 @@ from lxml import etree
 from streams.extract.docx_inline import Inline
 from streams.extract.docx_numbering import Numbering
 from streams.extract.docx_styles import Look, Styles, heading_level
-from streams.extract.ooxml import child, number, switched_on, value
+from streams.extract.ooxml import attr, child, number, switched_on, value
 from streams.records import BlockKind
 
 _ROLE_KINDS = {
@@ -31,6 +31,12 @@ class Properties:
     ilvl: int
     mark_deleted: bool  # then it is one with the next paragraph
     mark_hidden: bool
+    drop_cap: bool  # the large letters that the next paragraph begins with
+
+    @property
+    def joins_next(self) -> bool:
+        """Whether a reader sees it and the next paragraph as one."""
+        return self.mark_deleted or self.drop_cap
 
 
 def properties_of(paragraph: etree._Element, styles: Styles, numbering: Numbering) -> Properties:
@@ -44,7 +50,7 @@ def properties_of(paragraph: etree._Element, styles: Styles, numbering: Numberin
     if ilvl is None and num_id is not None:
         ilvl = numbering.level_of_style(num_id, look.chain)
         ilvl = look.ilvl if ilvl is None else ilvl
-    mark = child(properties, "w:rPr")
+    mark, frame = child(properties, "w:rPr"), child(properties, "w:framePr")
     return Properties(
         look=look,
         level=look.level if outline is None else heading_level(outline),
@@ -52,6 +58,7 @@ def properties_of(paragraph: etree._Element, styles: Styles, numbering: Numberin
         ilvl=ilvl or 0,
         mark_deleted=child(mark, "w:del") is not None or child(mark, "w:moveFrom") is not None,
         mark_hidden=bool(switched_on(child(mark, "w:vanish"))),
+        drop_cap=(attr(frame, "w:dropCap") or "none") != "none" if frame is not None else False,
     )
 
 

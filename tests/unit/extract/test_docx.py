@@ -420,3 +420,20 @@ def test_strict_dialect(tmp_path: Path) -> None:
 def test_same_bytes_give_the_same_draft(tmp_path: Path) -> None:
     path = make(tmp_path / "a", paragraph("One", "H1") + table(table_row("a", "b"), table_row("c", "d")))
     assert read(path) == read(path)
+
+
+def test_a_drop_capital_is_the_beginning_of_its_word(tmp_path: Path) -> None:
+    frame = '<w:framePr w:dropCap="drop" w:lines="3"/>'
+    body = (
+        paragraph("O", properties=frame)
+        + paragraph("nce there was a council.")
+        + table(table_row(cell(paragraph("T", properties=frame) + paragraph("he cell")), "b"))
+        + paragraph("Aside", properties='<w:framePr w:w="900"/>')
+        + paragraph("End", properties=frame)
+    )
+    assert [block.text for block in read(make(tmp_path / "a", body)).blocks] == [
+        "Once there was a council.",
+        "The cell\tb",
+        "Aside",
+        "End",
+    ]
