@@ -202,8 +202,10 @@ class Body(BlockList):
         grid = read_grid(element, self.counts)
         if grid.clipped:
             self._package.warn("impossible_span")
+        hidden = self._hidden_rows(reader, grid, depth)
         if len(grid.cells) == 1:  # a frame around text, no table
             self.walk(reader, grid.cells[0].element, depth + 1)
+            self._hidden(hidden)
             return
         found = Found(nested=[])
         texts, bold = self._cells(reader, grid, found, depth)
@@ -230,10 +232,19 @@ class Body(BlockList):
             if at is not None:
                 self.refs[figure] = at
         self._charts(found.tables, at)
-        self._hidden(found.hidden)
+        self._hidden([*hidden, *found.hidden])
         self._remember(found.notes, found.comments, at)
         for nested in found.nested or []:
             self._table(reader, nested, depth + 1, at)
+
+    def _hidden_rows(self, reader: InlineReader, grid: Grid, depth: int) -> list[str]:
+        """Rows that Word does not show (ECMA-376 part 1, 17.4.20) as text, cells joined by tabs."""
+        rows: list[str] = []
+        for cells in grid.hidden:
+            found = Found()
+            texts = [" ".join(self.lines(reader, cell, found, depth + 1)) for cell in cells]
+            rows += ["\t".join(texts).strip(), *found.hidden]
+        return rows
 
     def _cells(self, reader: InlineReader, grid: Grid, found: Found, depth: int) -> tuple[list[str], list[bool]]:
         texts: list[str] = []
@@ -265,6 +276,7 @@ class Body(BlockList):
                 found.nested.append(element)
             else:
                 grid = read_grid(element, self.counts)
+                found.hidden += self._hidden_rows(reader, grid, depth)
                 texts = ["\n".join(self.lines(reader, cell.element, found, depth + 1)) for cell in grid.cells]
                 out += [row for row in text_rows(grid, texts) if row]
         if carried is not None:

@@ -35,6 +35,7 @@ class Grid:
 
     cells: list[GridCell] = field(default_factory=list)
     covered: list[etree._Element] = field(default_factory=list)
+    hidden: list[list[etree._Element]] = field(default_factory=list)  # cells of rows that Word does not show
     n_rows: int = 0
     n_cols: int = 0
     marked_headers: int = 0  # leading rows with w:tblHeader
@@ -68,6 +69,9 @@ def read_grid(table: etree._Element, counts: Counter[str]) -> Grid:
             continue
         if child(properties, "w:ins") is not None:
             counts["inserted"] += 1
+        if switched_on(child(properties, "w:hidden")):
+            grid.hidden.append(list(_wrapped(row, "w:tc", counts)))
+            continue
         leading = leading and bool(switched_on(child(properties, "w:tblHeader")))
         grid.marked_headers += leading
         open_merges = _read_row(row, properties, grid, open_merges, counts)

@@ -122,3 +122,22 @@ def test_absurd_spans_cost_nothing_and_lose_no_text(tmp_path: Path) -> None:
     assert {"impossible_span", "table_too_large"} <= set(draft.warnings)
     assert draft.tables == []
     assert [block.text for block in draft.blocks[1:]] == ["a", "b"]
+
+
+def test_hidden_rows_are_hidden_blocks_and_no_rows(tmp_path: Path) -> None:
+    secret = row("secret", "99", properties="<w:hidden/>")
+    frame = table(row("shown"), row("behind", properties="<w:hidden/>"))
+    body = table(
+        row("a", "1"), secret, row(cell("c" + ""), cell(frame)), row("d", "4", properties='<w:hidden w:val="0"/>')
+    )
+    draft = read(make(tmp_path / "a", body + frame))
+    assert [(block.text, block.hidden) for block in draft.blocks] == [
+        ("a\t1\nc\nd\t4", False),
+        ("secret\t99", True),
+        ("shown", False),
+        ("behind", True),
+        ("shown", False),
+        ("behind", True),
+    ]
+    assert [table.n_rows for table in draft.tables] == [3]
+    assert draft.warnings == ["hidden_text"]
