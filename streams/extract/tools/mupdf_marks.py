@@ -104,8 +104,10 @@ def _is_taken(
         return True
     if kind == "Widget":
         field = _field(annotation)
+        password = _is_password(annotation)
         if field is None:
-            return False
+            return password
+        hidden = hidden or password
         if not hidden:
             marks.fields.append(Field(*field, box(_rectangle(annotation))))
     else:
@@ -127,7 +129,7 @@ def _field(widget: Any) -> tuple[str, str] | None:
     flags = int(mupdf.pdf_to_int(_inherited(widget, "Ff")))
     value = _inherited(widget, "V")
     shown = ""
-    if kind == "Tx" and not flags & _PASSWORD:
+    if kind == "Tx":
         shown = _said(value)
     elif kind == "Ch":
         options = _options(widget)
@@ -144,6 +146,12 @@ def _field(widget: Any) -> tuple[str, str] | None:
     # the label is what a reader is told; of a name like "form.page[0].city[0]" the last part says most
     label = _said(_inherited(widget, "TU"))
     return label or _said(_inherited(widget, "T")).split(".")[-1].split("[")[0].strip(), shown.strip()
+
+
+def _is_password(widget: Any) -> bool:
+    """Whether a reader is shown signs in place of what is typed, even if the file draws it (table 228)."""
+    is_text = mupdf.pdf_to_name(_inherited(widget, "FT")) == "Tx"
+    return is_text and bool(int(mupdf.pdf_to_int(_inherited(widget, "Ff"))) & _PASSWORD)
 
 
 def _options(widget: Any) -> dict[str, str]:

@@ -51,7 +51,21 @@ def test_fields_have_names_and_values(tmp_path: Path) -> None:
         "size: large",
         "signed: Ada Lovelace",
     ]
-    assert [(item.what, item.count) for item in draft.dropped] == [("hidden_annotation", 1)]
+    assert [(item.what, item.count) for item in draft.dropped] == [("hidden_annotation", 2)]
+
+
+def test_password_that_the_file_draws_is_not_told(tmp_path: Path) -> None:
+    maker = Maker().new_page().text(72, 400, "A form")
+    document = maker.document
+    drawn = document.get_new_xref()
+    document.update_object(drawn, "<</Type/XObject/Subtype/Form/BBox[0 0 228 20]/Resources<</Font<<>>>>>>")
+    document.update_stream(drawn, b"BT /helv 12 Tf 2 4 Td (hunter2) Tj ET")
+    widget = f"/Subtype/Widget/Rect[72 700 300 720]/FT/Tx/T(secret)/AP<</N {drawn} 0 R>>"
+    with_annotations(maker, f"{widget}/Ff 8192/V(hunter2)", f"{widget}/Ff 8192/V()")
+    document.xref_set_key(drawn, "Resources/Font/helv", f"{maker.page.get_fonts()[0][0]} 0 R")
+    draft = run(tmp_path, maker)
+    assert [block.text for block in draft.blocks] == ["A form"]
+    assert draft.title != "hunter2"
 
 
 def test_values_of_parents_and_parents_in_a_circle(tmp_path: Path) -> None:
