@@ -1,7 +1,8 @@
-"""Columns that a grid has as one: values below one another with white space between them are columns of their own."""
+"""Columns that a grid has as one: values with white space between them, or below a head of several columns."""
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
 from itertools import pairwise
@@ -14,6 +15,39 @@ _MOST = 0.6  # share of the rows that are so
 _MOST_CELLS = 20_000
 
 RowOfPieces = tuple[int, list[Piece]]  # row of the grid, pieces of one row of text in it
+
+
+def under_heads(grid: Grid, words: Sequence[Placed]) -> Grid:
+    """The grid with cells over several columns divided, where only the head has the rules between these columns: each
+    of them is named, and rows of text below keep to them.
+    """
+    held = contents(grid, words)
+    named = {col for row, col, _, width in grid.spans if width == 1 and held[row, col]}
+    wide: defaultdict[tuple[int, int], list[tuple[int, list[list[Piece]]]]] = defaultdict(list)
+    for row, col, _, width in grid.spans:
+        if width > 1 and named.issuperset(range(col, col + width)):
+            wide[col, width].append((row, [text_row.pieces() for text_row in text_rows(held[row, col])]))
+    divided: set[tuple[int, int]] = set()  # row and column of the cells
+    for (col, width), cells in wide.items():
+        inner = grid.us[col + 1 : col + width]
+        beside = [pieces for _, rows in cells for pieces in rows if len(pieces) > 1]
+        if len(beside) >= _FEWEST and sum(_keep_to(inner, row) for row in beside) >= _MOST * len(beside):
+            divided |= {(row, col) for row, rows in cells if all(_keep_to(inner, pieces) for pieces in rows)}
+    if not divided:
+        return grid
+    spans = []
+    for row, col, height, width in grid.spans:
+        if (row, col) in divided:
+            spans += [(row, c, height, 1) for c in range(col, col + width)]
+        else:
+            spans.append((row, col, height, width))
+    return Grid(us=grid.us, vs=grid.vs, below=[], beside=[], spans=spans)
+
+
+def _keep_to(edges: Sequence[float], pieces: Sequence[Piece]) -> bool:
+    """Whether no piece lies over an edge between columns, and no two lie in one column."""
+    slots = [bisect_right(edges, (piece.u0 + piece.u1) / 2) for piece in pieces]
+    return len(set(slots)) == len(slots) and not any(p.u0 + 1 < edge < p.u1 - 1 for p in pieces for edge in edges)
 
 
 def split_columns(grid: Grid, words: Sequence[Placed]) -> Grid:

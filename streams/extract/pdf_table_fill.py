@@ -11,7 +11,7 @@ import msgspec
 from streams.extract.pdf_grid import Grid, PageTable
 from streams.extract.pdf_lines import Frame
 from streams.extract.pdf_lines import Line as TextLine
-from streams.extract.pdf_table_columns import split_columns
+from streams.extract.pdf_table_columns import split_columns, under_heads
 from streams.extract.pdf_table_rows import split_rows, without_title_and_notes
 from streams.extract.pdf_table_words import contents, is_value, place, text_rows
 from streams.extract.tools.mupdf import Word
@@ -34,7 +34,7 @@ def fill(grid: Grid, words: Sequence[Word], lines: Sequence[TextLine], frame: Fr
         return None  # a tall cell that holds a text: a form, or a page laid out with rules
     box = grid.box
     grid, bands = split_rows(grid, placed)
-    grid = split_columns(grid, placed)
+    grid = split_columns(under_heads(grid, placed), placed)
     held = contents(grid, placed)
     cells = [
         Cell(

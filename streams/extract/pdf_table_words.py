@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from streams.extract.pdf_columns import is_right_to_left
 from streams.extract.pdf_grid import Grid
 from streams.extract.pdf_lines import Frame, Line, clean
 from streams.extract.pdf_stand_ins import is_inside
@@ -18,6 +20,9 @@ VALUE = re.compile(rf"[(\[]?[-+−–±<>≤≥~]?\s?[$€£¥]?\s?{FIGURES}\d{F
 LONGEST_VALUE = 24  # characters
 _DRAWN = re.compile(r"[-=_–—─═]{5,}")  # a rule made of characters
 _BAND = 40.0  # points
+_FINE_BAND = 4.0  # points
+_LAST = 8  # words of a band that may lie over the next one
+_DOUBLE = 0.15  # of the height: how far apart two prints of one word lie
 _PIECE = 0.5  # of the height of a word: words farther apart are two pieces
 _SAME_ROW = 0.4  # of the height
 
@@ -52,7 +57,16 @@ class TextRow(NamedTuple):
 
     @property
     def text(self) -> str:
-        return " ".join(word.text for word in self.words)
+        """Its words in the order of reading, which a script that runs from right to left turns around."""
+        if not is_right_to_left("".join(word.text for word in self.words)):
+            return " ".join(word.text for word in self.words)
+        read: list[str] = []
+        latin = 0  # how many words of a left-to-right script end what is read: they keep their own order
+        for word in reversed(self.words):
+            is_latin = any(unicodedata.bidirectional(letter) == "L" for letter in word.text)
+            read.insert(len(read) - latin if is_latin else len(read), word.text)
+            latin = latin + 1 if is_latin else 0
+        return " ".join(read)
 
     def pieces(self, gap: float = _PIECE) -> list[Piece]:
         """Its words joined where less than `gap` of their height lies between them."""
@@ -87,7 +101,7 @@ class LinesAt:
 
 def place(words: Sequence[Word], lines: Sequence[Line], frame: Frame, grid: Grid) -> list[Placed]:
     """The words of a grid: those that lie in it, and the rest of the lines that it takes, so that no word is lost or
-    told twice. Rules made of characters are no words.
+    told twice. Rules made of characters are no words, and a word that is printed twice is one.
     """
     box = u_from, v_from, u_to, v_to = grid.box
     mine = LinesAt(line for line in lines if is_inside(line, box) and (line.u0 < u_from or line.u1 > u_to))
@@ -101,7 +115,34 @@ def place(words: Sequence[Word], lines: Sequence[Line], frame: Frame, grid: Grid
             text = clean(word.text)
             if text.strip() and not _DRAWN.fullmatch(text):
                 found.append(Placed(u0, v0, u1, v1, text))
-    return found
+    return _without_doubles(found)
+
+
+def _without_doubles(words: Sequence[Placed]) -> list[Placed]:
+    """Words without those that another one holds at the same place: print that is laid over itself to look bold, whose
+    letters may fall into words otherwise the second time.
+    """
+    bands: defaultdict[int, list[Placed]] = defaultdict(list)
+    for word in sorted(words, key=lambda item: (item.u0, -item.u1, item.v0, item.text)):
+        band = int(word.middle // _FINE_BAND)
+        beside = [(near, i) for near in (band - 1, band, band + 1) for i in range(len(bands[near]))[-_LAST:]]
+        if any(_holds(bands[near][i], word) for near, i in beside):
+            continue
+        for near, i in reversed(beside):
+            if _holds(word, bands[near][i]):
+                del bands[near][i]
+        bands[band].append(word)
+    return [word for band in sorted(bands) for word in bands[band]]
+
+
+def _holds(word: Placed, other: Placed) -> bool:
+    near = _DOUBLE * (word.v1 - word.v0)
+    return (
+        word.u0 - near <= other.u0
+        and other.u1 <= word.u1 + near
+        and abs(word.middle - other.middle) <= near
+        and other.text in word.text
+    )
 
 
 def _meets(line: Line, box: Box) -> bool:

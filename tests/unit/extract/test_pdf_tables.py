@@ -180,6 +180,47 @@ def test_values_beside_one_another_between_two_rules_are_columns(tmp_path: Path)
     assert next(cell.col_span for cell in table.cells if cell.text == "Pieces of both yards") == 2
 
 
+def test_columns_ruled_in_the_head_alone_are_columns_below_it(tmp_path: Path) -> None:
+    maker = Maker().new_page()
+    table = [["Item", "2020", "2021", "2022"], *([f"Item {i}", f"{i}.5", f"{i}.7", ""] for i in range(4))]
+    table[2][3] = "9.1"
+    for y in (100, 120, 190):
+        maker.page.draw_line((72, y), (372, y))
+    for x in (72, 162, 372):
+        maker.page.draw_line((x, 100), (x, 190))
+    for x in (232, 302):
+        maker.page.draw_line((x, 100), (x, 120))
+    for i, row in enumerate(table):
+        for x, cell in zip((76, 166, 236, 306), row, strict=True):
+            if cell:
+                maker.text(x, 114 + i * 16, cell, 10)
+    draft = run(tmp_path, maker)
+    (found,) = draft.tables
+    assert rows(found) == table
+
+
+def test_head_over_columns_stays_one_cell(tmp_path: Path) -> None:
+    maker = Maker().new_page()
+    for y in (100, 120, 140, 160, 180):
+        maker.page.draw_line((72, y), (342, y))
+    for x in (72, 162, 342):
+        maker.page.draw_line((x, 100), (x, 180))
+    maker.page.draw_line((252, 120), (252, 180))
+    maker.text(166, 114, "Persons", 10).text(300, 114, "1999", 10)
+    for i, row in enumerate([["State", "men", "women"], ["Kerala", "10", "20"], ["Orissa", "30", "40"]]):
+        for x, cell in zip((76, 166, 256), row, strict=True):
+            maker.text(x, 134 + i * 20, cell, 10)
+    (found,) = run(tmp_path, maker).tables
+    assert [cell.text for cell in found.cells if cell.col_span == 2] == ["Persons 1999"]
+
+
+def test_words_printed_twice_in_cells_are_told_once(tmp_path: Path) -> None:
+    maker = Maker().new_page().grid(72, 140, ROWS)
+    maker.text(76.3, 174, "A-1", 10).text(166.3, 174, "oa", 10).text(256.3, 194, "1,2", 10)  # to look bold
+    (table,) = run(tmp_path, maker).tables
+    assert rows(table) == ROWS
+
+
 def test_label_without_values_between_rows_of_values_is_a_row(tmp_path: Path) -> None:
     maker = ruled(Maker().new_page(), (72, 172, 252, 342), (100, 120, 260))
     maker.text(76, 114, "Group", 10).text(176, 114, "men", 10).text(256, 114, "women", 10)
