@@ -10,6 +10,7 @@ import msgspec
 from streams.extract import pdf_figures, pdf_info, pdf_layout, pdf_tables
 from streams.extract.pdf_bullets import mark_bullets
 from streams.extract.pdf_grid import PageTable
+from streams.extract.pdf_line_numbers import line_numbers
 from streams.extract.pdf_lines import PageLines, page_lines
 from streams.extract.pdf_links import PlacedLink, placed_links
 from streams.extract.pdf_loose_figures import find_loose_figures
@@ -77,6 +78,7 @@ def read_pages(pdf: Pdf, reader: str | None = None) -> Work:
             work.warn("text_layer_unreadable")
         if lines.watermarks:
             pdf.replace_words(number, _without_watermarks(pdf.words(number), lines.watermarks))
+        _drop_line_numbers(lines)
         tables = pdf_tables.page_tables(pdf, page, lines, work.warn, unreadable=unreadable)
         figures = _figures(page, lines)
         for frame, group in lines.groups[:1]:
@@ -108,6 +110,14 @@ def read_pages(pdf: Pdf, reader: str | None = None) -> Work:
         work.dropped["hidden_annotation"] += page.marks.hidden
         work.dropped["annotation_beyond_limit"] += page.marks.more
     return work
+
+
+def _drop_line_numbers(lines: PageLines) -> None:
+    for _, group in lines.groups[:1]:
+        numbers = line_numbers(group)
+        if numbers:
+            lines.dropped["line_number"] += len(numbers)
+            group[:] = [line for line in group if id(line) not in numbers]
 
 
 def _without_watermarks(words: list[Word], marks: list[tuple[str, Box]]) -> list[Word]:
