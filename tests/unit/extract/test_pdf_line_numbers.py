@@ -7,13 +7,14 @@ from pathlib import Path
 
 from tests.unit.extract.pdf_files import Maker, run
 
-PROSE = (
+_TEXT = (
     "The council of the town decided to build a new garden house beside the river, and to open it to all citizens. "
     "The costs are borne by the fund for parks, which a merchant founded long ago, so that nobody had expected "
     "the plan to pass so soon. A second vote follows in autumn when the harvest is over, and until then children "
     "may play on the ground, which stays as it is. Pilots are needed from the lighthouse on in winter, and their "
     "pay is settled anew each year between the guild and the town, as the old custom of the harbour demands. "
-).split()
+)
+PROSE = _TEXT.split()
 
 
 def lines_of(words: Sequence[str], length: int = 9) -> list[str]:
