@@ -296,7 +296,7 @@ class Package:
 
 
 def parse_xml(data: bytes, part: str) -> etree._Element:
-    """Parses one part. Depth is bounded by libxml2 at 256. Errors: DocumentError `corrupt` or `too_large`."""
+    """Parses one part. Depth is bounded by libxml2 at 256: deeper is `too_large`. Errors: DocumentError `corrupt` or `too_large`."""
     if data.count(b"<") > MAX_TAGS:
         raise DocumentError("too_large", f"The part {part} has more than {MAX_TAGS} tags.")
     parser = etree.XMLParser(
@@ -305,6 +305,8 @@ def parse_xml(data: bytes, part: str) -> etree._Element:
     try:
         return etree.fromstring(data, parser)
     except (etree.XMLSyntaxError, ValueError) as error:
+        if "Excessive depth" in str(error):  # entities that expand have the same code of libxml2
+            raise DocumentError("too_large", f"The part {part} nests its elements too deep: {error}.") from error
         raise DocumentError("corrupt", f"The part {part} is not well-formed XML: {error}.") from error
 
 

@@ -22,6 +22,11 @@ def problem(path: Path) -> str:
     return caught.value.problem
 
 
+def test_nesting_beyond_what_the_parser_bears_is_not_called_damage(tmp_path: Path) -> None:
+    body = "<w:tbl><w:tr><w:tc>" * 150 + paragraph("x") + "</w:tc></w:tr></w:tbl>" * 150
+    assert problem(make(tmp_path / "a", body)) == "too_large"
+
+
 @pytest.mark.parametrize(
     ("data", "expected"),
     [
@@ -137,7 +142,7 @@ def test_deep_nesting_is_bounded_and_keeps_its_text(tmp_path: Path) -> None:
     assert "core" in draft.blocks[-1].text
     for _ in range(60):
         nested = table(row("a", f"<w:tc>{nested}<w:p/></w:tc>"))
-    assert problem(make(tmp_path / "b", nested)) == "corrupt", "deeper than any reader of XML goes"
+    assert problem(make(tmp_path / "b", nested)) == "too_large", "deeper than any reader of XML goes"
 
 
 def test_a_document_that_imports_itself_ends(tmp_path: Path) -> None:
