@@ -28,7 +28,7 @@ LIMITS: dict[str, tuple[str, str, bool]] = {
     "cid_per_1000": ("max_cid_per_1000", "cid_leak", True),
     "columns_across": ("max_columns_across", "reading_order", True),
     "confidence": ("min_ocr_confidence", "low_ocr_confidence", False),
-    "control": ("max_control", "cid_leak", True),
+    "control": ("max_control", "mojibake", True),  # of what has no pages
     "damaged_pages": ("max_damaged_pages", "cid_leak", True),
     "dictionary_rate": ("min_dictionary_rate", "low_dictionary_rate", False),
     "dictionary_rate_loose": ("min_dictionary_rate_loose", "low_dictionary_rate", False),
@@ -57,12 +57,15 @@ LIMITS: dict[str, tuple[str, str, bool]] = {
 _OF_PAGES = {
     "characters": ("near_empty_page_characters", "near_empty_pages", False),
     "broken_words": ("max_broken_words_on_page", "low_dictionary_rate", True),
+    "control": ("max_control", "cid_leak", True),
 }
 
 
 def scored(scores: Mapping[str, float], limits: Thresholds, *, of_page: bool = False) -> list[Score]:
     """The scores with their limits: those that are beyond them first, then by name."""
     known = {**LIMITS, **_OF_PAGES} if of_page else LIMITS
+    if "near_empty_pages" in scores:  # it has pages, and they decide
+        known = {**known, "control": _OF_PAGES["control"]}
     found = []
     for name, value in scores.items():
         if name not in known:

@@ -18,7 +18,7 @@ PROBLEMS: dict[str, str] = {
     "excessive_whitespace": "mostly white space",
     "impossible_table": "a table whose grid can't be",
     "language_policy": "a language that the policy does not expect",
-    "low_dictionary_rate": "letters, but hardly any words",
+    "low_dictionary_rate": "letters, but too few words, or too many spelt as none are",
     "low_letter_ratio": "hardly any letters",
     "low_ocr_confidence": "recognition was not sure",
     "malware": "marked as malicious",

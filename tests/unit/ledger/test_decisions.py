@@ -289,7 +289,7 @@ def test_a_canon_in_which_nothing_stands_is_no_text_to_accept() -> None:
     first = up(0, "A")
     ledger = Ledger()
     ledger.take(first, pdf(first, "near_empty_pages", "empty_extraction"))
-    with pytest.raises(DecisionRefused, match="there is no text to accept. Extract it again"):
+    with pytest.raises(DecisionRefused, match=r"there is no text to accept\. Extract it again"):
         ledger.take(decide(0, ACCEPT))
     ledger.take(decide(0, SKIP))
     assert ledger.version(0).outcome is Outcome.SKIPPED

@@ -15,6 +15,7 @@ from streams.consumers.catalog_quarantine import Group, HeldFilter, batch_of
 from streams.errors import NotFound, UsageError
 from streams.ops import quarantine
 from streams.ops.quarantine import Choice, DecidedFilter
+from streams.ops.quarantine_scores import scored
 from streams.records import (
     Attempt,
     CanonSummary,
@@ -33,6 +34,7 @@ from streams.records import (
     Version,
 )
 from streams.records.codec import encode
+from streams.screen.policy import Thresholds
 from streams.settings import BlobSettings, RecognitionSettings, Settings
 from tests.unit.consumers.conftest import Applied
 from tests.unit.consumers.make import NOW, at, body, held, paragraph, state, version
@@ -409,3 +411,13 @@ async def test_what_is_under_way_can_be_taken_back_once(apply: Applied) -> None:
                    DecidedFilter(ids=[]), DecidedFilter(group=Group.parse("mojibake:pdf:2:application/pdf")),
                    DecidedFilter(since=NOW + timedelta(seconds=1))):  # fmt: skip
         assert taken(wanted, made) == (0, 0), wanted
+
+
+def test_control_characters_are_a_leak_on_pages_alone() -> None:
+    def code(of_page: bool = False, **more: float) -> str | None:
+        found = scored({"control": 0.3, **more}, Thresholds(), of_page=of_page)
+        return next(score.code for score in found if score.name == "control")
+
+    assert code() == "mojibake"
+    assert code(of_page=True) == "cid_leak"
+    assert code(near_empty_pages=0.0) == "cid_leak"
