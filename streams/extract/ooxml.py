@@ -296,7 +296,7 @@ class Package:
 
 
 def parse_xml(data: bytes, part: str) -> etree._Element:
-    """Parses one part. Depth is bounded by libxml2 at 256: deeper is `too_large`. Errors: DocumentError `corrupt` or `too_large`."""
+    """Parses one part. Errors: DocumentError `corrupt`, or `too_large`, also for what is deeper than libxml2's 256."""
     if data.count(b"<") > MAX_TAGS:
         raise DocumentError("too_large", f"The part {part} has more than {MAX_TAGS} tags.")
     parser = etree.XMLParser(
