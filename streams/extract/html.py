@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 
-from selectolax.lexbor import LexborHTMLParser
+from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from streams.extract.html_edges import mark_edges
 from streams.extract.html_hidden import with_hidden
 from streams.extract.html_main import main_content
 from streams.extract.html_meta import PageMeta, page_meta
+from streams.extract.html_styles import Hiding
 from streams.extract.html_walk import Walk, Walker
 from streams.extract.outcome import Draft, Request
 from streams.extract.text import source_text
@@ -111,12 +112,27 @@ def parse(text: str, *, whole_page: bool = False) -> tuple[Walk, PageMeta, int]:
     root = tree.root
     if root is None:
         return Walk(), PageMeta(), flattened
-    main = main_content(root) if whole_page else None
-    walk = Walker(main).run(root)
+    hiding = Hiding(root)
+    walk = _walked(root, hiding, whole_page=whole_page)
+    if hiding.scripted and walk.hidden and _shown(walk) < min(SHELL_CHARS, sum(len(text) for _, text in walk.hidden)):
+        hiding.by_style = False  # a page that hides all that it says until its scripts run
+        walk = _walked(root, hiding, whole_page=whole_page)
+    return walk, page_meta(tree), flattened
+
+
+def _walked(root: LexborNode, hiding: Hiding, *, whole_page: bool) -> Walk:
+    main = main_content(root, hiding) if whole_page else None
+    walk = Walker(main, hiding).run(root)
     if main is not None:
         walk.blocks = mark_edges(walk.blocks)
         walk.evidence.add("article")
-    return walk, page_meta(tree), flattened
+    return walk
+
+
+def _shown(walk: Walk) -> int:
+    """Characters of what is no furniture."""
+    text = sum(len(b.text) for b in walk.blocks if b.kind is not BlockKind.BOILERPLATE)
+    return text + sum(len(c.text) for t in walk.tables for c in t.cells)
 
 
 def flatten(text: str, most: int = MAX_DEPTH) -> tuple[str, int]:
@@ -183,7 +199,7 @@ def no_content(walk: Walk, meta: PageMeta) -> list[str]:
     beside an article makes no gate of it.
     """
     shown = [b for b in walk.blocks if b.kind is not BlockKind.BOILERPLATE]
-    length = sum(len(b.text) for b in shown) + sum(len(c.text) for t in walk.tables for c in t.cells)
+    length = _shown(walk)
     if length > GATE_CHARS:
         return []
     heads = [meta.title or "", *(b.text for b in shown[:2])]

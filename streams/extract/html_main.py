@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 
 from selectolax.lexbor import LexborNode
 
-from streams.extract.html_dom import BLOCKS, DROPPED, FURNITURE_ROLES, HEADINGS, is_hidden, nodes
+from streams.extract.html_dom import BLOCKS, DROPPED, FURNITURE_ROLES, HEADINGS, nodes
+from streams.extract.html_styles import Hiding
 
 MIN_PROSE = 200
 """Characters of prose below which a page has no article that could be told from the rest."""
@@ -100,9 +101,9 @@ class MainContent:
     captions: frozenset[int]
 
 
-def main_content(root: LexborNode) -> MainContent | None:
+def main_content(root: LexborNode, hiding: Hiding) -> MainContent | None:
     """Where the article of a page stands; None where the page has no clear one."""
-    parts = _measured(root)
+    parts = _measured(root, hiding)
     if len(parts) > MAX_PARTS:
         return None
     _sum_up(parts)
@@ -118,7 +119,7 @@ def main_content(root: LexborNode) -> MainContent | None:
     )
 
 
-def _measured(root: LexborNode) -> list[Part]:
+def _measured(root: LexborNode, hiding: Hiding) -> list[Part]:
     parts = [Part(root.mem_id, root.tag or "", -1)]
     open_parts = [0]
     anchors = 0
@@ -147,7 +148,7 @@ def _measured(root: LexborNode) -> list[Part]:
                 anchors += 1
             elif tag in BLOCKS or "-" in tag:
                 attributes = node.attributes
-                if is_hidden(tag, attributes):
+                if hiding.hides(node, tag, attributes):
                     walk.send(True)
                     continue
                 index = len(parts)

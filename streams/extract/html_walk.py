@@ -25,6 +25,7 @@ from streams.extract.html_dom import (
 from streams.extract.html_hidden import hidden_text
 from streams.extract.html_main import MainContent
 from streams.extract.html_scripts import InlineScripts, first_number, is_deletion
+from streams.extract.html_styles import Hiding
 from streams.extract.html_tables import MAX_COL_SPAN, MAX_ROW_SPAN, RawCell, RawTable, make_table, span
 from streams.records import Block, BlockKind, BlockSource, Link, Table
 
@@ -75,8 +76,9 @@ class Walk:
 class Walker:
     """Reads one tree. `run` is all there is to call."""
 
-    def __init__(self, main: MainContent | None = None) -> None:
-        """`main`: what of the page is its article; all else is furniture."""
+    def __init__(self, main: MainContent | None = None, hiding: Hiding | None = None) -> None:
+        """`main`: what of the page is its article, all else is furniture; `hiding`: what its styles hide."""
+        self.hiding = hiding
         self.inside = main.inside if main else frozenset()
         self.apart = main.apart if main else frozenset()
         self.captions = main.captions if main else frozenset()
@@ -206,7 +208,7 @@ class Walker:
                 self.found.dropped[DROPPED[tag]] += 1
             self._evidence(tag, attributes)
             return True
-        if is_hidden(tag, attributes):
+        if self.hiding.hides(node, tag, attributes) if self.hiding else is_hidden(tag, attributes):
             self.found.dropped["hidden_element"] += 1
             if text := hidden_text(node):
                 self.found.hidden.append((len(self.found.blocks), text))

@@ -57,7 +57,7 @@ class Content(msgspec.Struct, kw_only=True):
         return sum(len(_WORD.findall(_URL.sub(" ", text))) for part in (shown, cells) for text in part)
 
     def says_something(self) -> bool:
-        return any(block.kind not in FURNITURE for block in self.blocks)
+        return any(block.kind not in FURNITURE and not block.hidden for block in self.blocks)
 
     def warn(self, *codes: str) -> None:
         self.warnings += [code for code in codes if code not in self.warnings]

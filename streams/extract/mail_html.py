@@ -8,7 +8,9 @@ import msgspec
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from streams.extract.html import flatten
+from streams.extract.html_hidden import with_hidden
 from streams.extract.html_meta import PageMeta, page_meta
+from streams.extract.html_styles import Hiding
 from streams.extract.html_walk import Frame, Walk, Walker
 from streams.extract.mail_history import mark_history
 from streams.records import BlockKind
@@ -81,7 +83,7 @@ def html_walk(text: str) -> tuple[Walk, PageMeta]:
     root = tree.root
     if root is None:
         return Walk(), PageMeta()
-    walk = _MailWalker().run(root)
+    walk = _MailWalker(hiding=Hiding(root)).run(root)
     if flattened:
         walk.warnings.add("deep_nesting")
         walk.dropped["nesting"] += flattened
@@ -90,5 +92,13 @@ def html_walk(text: str) -> tuple[Walk, PageMeta]:
             msgspec.structs.replace(block, kind=BlockKind.PARAGRAPH) if block.kind is BlockKind.SIGNATURE else block
             for block in walk.blocks
         ]
-    walk.blocks, walk.refs = mark_history(walk.blocks, walk.refs)
+    before = walk.blocks
+    walk.blocks, walk.refs = mark_history(before, walk.refs)
+    if walk.hidden:
+        if len(walk.blocks) > len(before):  # a block was cut in two where the history begins
+            cut = next(i for i, (old, new) in enumerate(zip(before, walk.blocks, strict=False)) if old.text != new.text)
+            walk.hidden = [(at + (at > cut), text) for at, text in walk.hidden]
+        walk.blocks, walk.refs = with_hidden(walk.blocks, walk.refs, walk.hidden)
+        walk.dropped["hidden_element"] -= len(walk.hidden)
+        walk.warnings.add("hidden_text")
     return walk, page_meta(tree)

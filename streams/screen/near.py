@@ -14,8 +14,11 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
+from collections.abc import Iterator
+from itertools import islice
 
 from streams.records import FURNITURE, CanonBody
+from streams.screen.counting import pieces
 
 MIN_WORDS = 50
 """Nothing is claimed of shorter texts: a few words in common would be most of them."""
@@ -39,14 +42,7 @@ def signature(body: CanonBody) -> bytes | None:
 
     None for a text of fewer than MIN_WORDS words. The same text gives the same bytes on every machine.
     """
-    words: list[str] = []
-    for block in body.blocks:
-        if block.kind in FURNITURE or block.hidden:
-            continue
-        words += _WORD.findall(unicodedata.normalize("NFKC", block.text).casefold())
-        if len(words) > MOST_WORDS:
-            del words[MOST_WORDS:]
-            break
+    words = list(islice(_words(body), MOST_WORDS))
     if len(words) < MIN_WORDS:
         return None
     from rensa import RMinHash
@@ -54,6 +50,15 @@ def signature(body: CanonBody) -> bytes | None:
     sketch = RMinHash(num_perm=PERMUTATIONS, seed=_SEED)
     sketch.update(list(map(" ".join, zip(*(words[at:] for at in range(RUN)), strict=False))))
     return bytes((_OURS << 4 | RMinHash.ALGORITHM_VERSION, *(value & 0xFF for value in sketch.digest())))
+
+
+def _words(body: CanonBody) -> Iterator[str]:
+    for block in body.blocks:
+        if block.kind in FURNITURE or block.hidden:
+            continue
+        for piece in pieces(block.text):
+            for match in _WORD.finditer(unicodedata.normalize("NFKC", piece).casefold()):
+                yield match[0]
 
 
 def similarity(one: bytes, other: bytes) -> float | None:

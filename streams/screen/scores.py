@@ -8,19 +8,25 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from operator import mul
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from streams.records import FURNITURE, BlockKind, BlockSource, CanonBody
 from streams.screen import words
-from streams.screen.counting import character_counts
+from streams.screen.counting import character_counts, pieces
 from streams.screen.language import LATIN, NO_LANGUAGE, is_spaced, ranking, scripts
 from streams.screen.words import Words
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Hashes = np.ndarray[tuple[int], np.dtype[np.uint64]]
 
 LOOSE = frozenset({BlockKind.TABLE, BlockKind.CODE, BlockKind.FORMULA, BlockKind.FORM_FIELD})
 """Kinds whose text is no prose: names, numbers and symbols are what they are made of."""
 
 NGRAM = 10
 _ODD = 0x9E3779B97F4A7C15  # multiplier of a rolling hash
+_MOST_IN_SET = 1_000_000  # runs; sorting many takes longer than a set of them, and a tenth of its memory
 LONG_TOKEN = 40
 MIN_LINES = 20
 MIN_NGRAM_TOKENS = 200
@@ -230,17 +236,25 @@ def repeated_lines(text: str) -> float:
 
 def repeated_ngrams(text: str) -> float:
     """Share of the runs of ten tokens that came before; 0 below 200 tokens. Numbers count: a log is no repetition."""
-    tokens = text.split()
-    if len(tokens) < MIN_NGRAM_TOKENS:
-        return 0.0
-    runs = len(tokens) - NGRAM + 1
     import numpy as np
 
-    hashes = np.fromiter(map(hash, tokens), np.int64, len(tokens)).view(np.uint64)
+    some: list[Hashes] = []
+    for piece in pieces(text):
+        tokens = piece.split()
+        some.append(np.fromiter(map(hash, tokens), np.int64, len(tokens)).view(np.uint64))
+    hashes = some[0] if len(some) == 1 else np.concatenate(some)
+    some.clear()
+    if len(hashes) < MIN_NGRAM_TOKENS:
+        return 0.0
+    runs = len(hashes) - NGRAM + 1
     rolled = np.zeros(runs, np.uint64)
     for start in range(NGRAM):
-        rolled = rolled * _ODD + hashes[start : start + runs]  # modulo 2**64
-    return 1 - len(set(rolled.tolist())) / runs
+        rolled *= _ODD  # modulo 2**64
+        rolled += hashes[start : start + runs]
+    if runs <= _MOST_IN_SET:
+        return 1 - len(set(rolled.tolist())) / runs
+    rolled.sort()
+    return 1 - (1 + int(np.count_nonzero(rolled[1:] != rolled[:-1]))) / runs
 
 
 def without_copies(pages: Sequence[Part]) -> list[Part]:

@@ -13,6 +13,7 @@ from functools import cache, lru_cache
 from itertools import permutations
 
 from streams.screen import words
+from streams.screen.counting import pieces
 from streams.screen.words import Words
 
 CODE_PAGES = ("cp1252", "cp1250", "cp1254", "cp1257", "iso8859-2", "cp850", "cp852", "cp437", "mac-roman")
@@ -51,8 +52,15 @@ def read_wrongly(text: str, tokens: Words, code: str) -> tuple[int, int]:
     Returns:
         The most that one pair of code pages explains.
     """
-    pieces = dict.fromkeys(text.split())
-    special = [piece for piece in pieces if not piece.isascii() and len(piece) <= words.LONGEST]  # longer: no words
+    special = list(  # longer ones are no words
+        dict.fromkeys(
+            piece
+            for some in pieces(text)
+            if not some.isascii()
+            for piece in dict.fromkeys(some.split())
+            if not piece.isascii() and len(piece) <= words.LONGEST
+        )
+    )
     unknown = tokens.unlisted(code)
     cores = [(piece, piece if piece.isalpha() else _AROUND.sub("", piece)) for piece in special]
     doubtful = [piece for piece, core in cores if core in unknown or not core.isalpha()][:MOST]

@@ -14,6 +14,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from streams.screen.counting import pieces
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -176,6 +178,12 @@ class Words(Counter[str]):
 def tokens(text: str) -> Words:
     """Words of a text, as written: no token with a digit, no address, path or link."""
     found: dict[str, int] = {}
+    for piece in pieces(text):
+        _add(found, piece)
+    return Words(found)
+
+
+def _add(found: dict[str, int], text: str) -> None:
     others: dict[int, list[str]] = {}  # how often they stand there -> pieces that are more than a word
     for piece, times in Counter(text.split()).items():
         word = piece.strip(_AROUND)
@@ -183,10 +191,9 @@ def tokens(text: str) -> Words:
             found[word] = found.get(word, 0) + times
         elif word and not _is_address(piece):
             others.setdefault(times, []).append(piece)
-    for times, pieces in others.items():
-        for word in TOKEN.findall(_WITH_DIGIT.sub(" ", " ".join(pieces))):
+    for times, some in others.items():
+        for word in TOKEN.findall(_WITH_DIGIT.sub(" ", " ".join(some))):
             found[word] = found.get(word, 0) + times
-    return Words(found)
 
 
 def _is_address(piece: str) -> bool:

@@ -96,6 +96,58 @@ def test_hidden_text_is_kept_where_it_stands(tmp_path: Path) -> None:
     assert (body.warnings, body.metadata["hidden_characters"], dropped(body)) == (["hidden_text"], "26", {})
 
 
+@pytest.mark.parametrize(
+    "style",
+    [
+        "opacity:0", "OPACITY: 0.0 !important", "font-size:0", "font-size: 1px", "position:absolute;left:-9999px",
+        "position: fixed; top: -100em", "text-indent:-9999px", "color:white;background:#FFF", "color:#fefefe",
+        "color:rgba(0, 0, 0, 0)", "height:0;overflow:hidden", "max-height:0px; overflow: hidden",
+        "clip-path:inset(100%)", "position:absolute;clip:rect(0 0 0 0)", "transform: scale(0)", "margin-left:-2000px",
+    ],
+)  # fmt: skip
+def test_text_hidden_by_its_style_is_hidden(tmp_path: Path, style: str) -> None:
+    body = html(tmp_path, f"<p>seen</p><p style='{style}'>ignore all else</p><p>seen, too</p>")
+    assert [b.text for b in body.blocks if b.hidden] == ["ignore all else"]
+    assert body_text(body).split() == ["seen", "seen,", "too"]
+    by_class = html(tmp_path, "<p>seen</p><p class='a x'>ignore</p>", f"<style>/* {{ */ .x {{{style}}}</style>")
+    assert [b.text for b in by_class.blocks if b.hidden] == ["ignore"]
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        "<div style='font-size:0'><p style='font-size:14px'>seen</p></div>",
+        "<div style='background:#123'><p style='color:white'>seen</p></div>",
+        "<table bgcolor=#000080><tr><td><font color=white>seen</font></table>",
+        "<div background=a.png><p style='color:white'>seen</p></div>",
+        "<p style='color:red;background:white'>seen</p>",
+        "<p style='opacity:0.9;position:absolute;left:-20px'>seen</p>",
+        "<div style='height:0;padding-bottom:56%;overflow:hidden'>seen</div>",
+        "<style>.x{display:none} .open .x{display:block}</style><p class=x>seen</p>",
+        "<style>@media print{.x{display:none}}</style><p class=x>seen</p>",
+        "<style>.x{display:none}</style><p class=x style='display:block'>seen</p>",
+        "<script>s()</script><p style='opacity:0;transform:translateY(9px)'>seen</p>",
+        "<script>s()</script><div style='opacity:0'>seen</div>",
+        "<link rel=stylesheet href=a.css><p style='color:white'>seen</p>",
+    ],
+)
+def test_what_a_style_may_show_is_not_hidden(tmp_path: Path, markup: str) -> None:
+    body = html(tmp_path, markup)
+    assert "seen" in body_text(body)
+    assert not any(b.hidden for b in body.blocks)
+
+
+def test_hostile_styles_cost_bounded_time(tmp_path: Path) -> None:
+    began = time.process_time()
+    html(
+        tmp_path,
+        "<p class=a style='color:white'>x" * 2000 + "<b style='font-size:0'>y" * 2000,
+        "<style>" + "/*" * 200_000,
+    )
+    html(tmp_path, "<p class='x a'>x" * 5000, "<style>" + ".x.a{display:none}.b .x{color:red}" * 20_000 + "</style>")
+    assert time.process_time() - began < 10
+
+
 def test_furniture_is_labelled(tmp_path: Path) -> None:
     body = html(
         tmp_path,

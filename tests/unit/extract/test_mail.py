@@ -11,6 +11,7 @@ import pytest
 from streams.errors import DocumentError
 from streams.extract.finish import body_text
 from streams.extract.render import table_rows
+from tests.unit.extract.drafts import canon
 from tests.unit.extract.mails import head, mail, said
 
 PLAIN = "Content-Type: text/plain; charset=utf-8"
@@ -369,3 +370,20 @@ def test_hostile_messages_cost_little(tmp_path: Path, lines: list[str]) -> None:
     body = mail(tmp_path, *lines)
     assert time.process_time() - began < 10
     assert "Hello." in body_text(body)
+
+
+def test_hidden_text_of_a_mail_is_kept_and_marked(tmp_path: Path) -> None:
+    page = (
+        "<div style='display:none'>preheader</div><p>The offer.<br>-----Original Message-----<br>old</p>"
+        "<p style='font-size:0'>ignore all else</p><p>older</p>"
+    )
+    source = f"From: a@example.org\nSubject: s\nMIME-Version: 1.0\nContent-Type: text/html\n\n<body>{page}</body>\n"
+    body = canon(tmp_path, source, "message/rfc822")
+    assert [(b.kind.value, b.text, b.hidden) for b in body.blocks if b.kind.value not in ("title", "metadata")] == [
+        ("paragraph", "preheader", True),
+        ("paragraph", "The offer.", False),
+        ("quote", "-----Original Message-----\nold", False),
+        ("paragraph", "ignore all else", True),
+        ("quote", "older", False),
+    ]
+    assert "hidden_text" in body.warnings
