@@ -19,6 +19,9 @@ MAX_JSON = 16 << 20
 
 _MARKDOWN_NAMES = (".md", ".markdown", ".mkd", ".mdown", ".mdwn")
 _JSON_LINES_NAMES = (".jsonl", ".ndjson")
+_LINES_CHARS = 200_000
+"""Characters in which lines of JSON are looked for."""
+
 _LONGEST_WORD = 4
 """Characters of `true`, `false` and `null` that may stand behind the place of an error when they are cut."""
 _DEEP_JSON = re.compile(r'[\[{\s]+(?:"|-?\d|true\b|false\b|null\b|\]|\})')
@@ -75,6 +78,9 @@ def _is_json(start: str, whole: bool, tail: str) -> bool:
         except json.JSONDecodeError as error:
             return _breaks_at_its_end(start, error) and _JSON_START.match(start) is not None
         return True
+    first, newline, _ = start[:_LINES_CHARS].partition("\n")
+    if newline and _is_object_or_array(first):
+        return False  # one value ends, and another follows
     closing = tail.rstrip().endswith("}" if start[0] == "{" else "]")
     return closing and _JSON_START.match(start) is not None
 
@@ -93,8 +99,8 @@ def _parses(text: str) -> bool:
 
 def _is_json_lines(start: str, named: bool) -> bool:
     """Whether its lines are objects and arrays. A few that are not do no harm; where the name says so, many."""
-    lines = [line for line in start[:200_000].split("\n")[:50] if line.strip()]
-    if len(start) > 200_000:
+    lines = [line for line in start[:_LINES_CHARS].split("\n")[:50] if line.strip()]
+    if len(start) > _LINES_CHARS:
         lines = lines[:-1]
     good = sum(map(_is_object_or_array, lines))
     return good > 0 and 2 * good >= len(lines) if named else good >= 2 and 10 * (len(lines) - good) <= len(lines)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from streams.decode.code_probe import by_content, by_lines, by_name
+from streams.decode.text_probe import probe
 from tests.unit.decode.files import detected
 
 
@@ -62,3 +63,15 @@ def test_hostile_texts_cost_no_time(text: str) -> None:
     for name in ("a.py", "a.c", "a.yaml", "a.toml", "a.sql", "a.tex", "a.diff", "a.rb"):
         by_name(text, name)
     assert time.perf_counter() - started < 1
+
+
+@pytest.mark.parametrize(
+    ("text", "media_type"),
+    [
+        ('{"a": 1}\n{"a": 2}\n', "application/x-ndjson"),
+        ('{"a": 1,\n"b": [2]}\n', "application/json"),
+        ('{"a": [1, 2]}', "application/json"),
+    ],
+)
+def test_only_the_beginning_of_a_large_file_is_at_hand(text: str, media_type: str) -> None:
+    assert probe(text, whole=False, tail=text[-9:], file_name="a").media_type == media_type
