@@ -14,16 +14,16 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Iterator
-from itertools import islice
+from itertools import chain
 
 from streams.records import FURNITURE, CanonBody
-from streams.screen.counting import pieces
+from streams.screen.counting import AT_ONCE, pieces
 
 MIN_WORDS = 50
 """Nothing is claimed of shorter texts: a few words in common would be most of them."""
 MOST_WORDS = 100_000
 """The words of a text that are compared, from its beginning: some 60 ms."""
+_MOST_CHARS = 2 * AT_ONCE  # of a piece; in more than that without white space, Chinese has all the words that count
 RUN = 3
 PERMUTATIONS = 128
 BANDS, ROWS = 8, 4
@@ -42,7 +42,13 @@ def signature(body: CanonBody) -> bytes | None:
 
     None for a text of fewer than MIN_WORDS words. The same text gives the same bytes on every machine.
     """
-    words = list(islice(_words(body), MOST_WORDS))
+    words: list[str] = []
+    texts = [block.text for block in body.blocks if not (block.kind in FURNITURE or block.hidden)]
+    for piece in chain.from_iterable(map(pieces, texts)):
+        words += _WORD.findall(unicodedata.normalize("NFKC", piece).casefold(), 0, _MOST_CHARS)
+        if len(words) > MOST_WORDS:
+            del words[MOST_WORDS:]
+            break
     if len(words) < MIN_WORDS:
         return None
     from rensa import RMinHash
@@ -50,15 +56,6 @@ def signature(body: CanonBody) -> bytes | None:
     sketch = RMinHash(num_perm=PERMUTATIONS, seed=_SEED)
     sketch.update(list(map(" ".join, zip(*(words[at:] for at in range(RUN)), strict=False))))
     return bytes((_OURS << 4 | RMinHash.ALGORITHM_VERSION, *(value & 0xFF for value in sketch.digest())))
-
-
-def _words(body: CanonBody) -> Iterator[str]:
-    for block in body.blocks:
-        if block.kind in FURNITURE or block.hidden:
-            continue
-        for piece in pieces(block.text):
-            for match in _WORD.finditer(unicodedata.normalize("NFKC", piece).casefold()):
-                yield match[0]
 
 
 def similarity(one: bytes, other: bytes) -> float | None:
