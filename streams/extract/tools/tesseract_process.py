@@ -119,8 +119,13 @@ def loaded(program: str, version: str, folder: Path, models: str, environment: M
 
 def _started(program: str, version: str, folder: Path, models: str, environment: Mapping[str, str]) -> Loaded | None:
     place = shutil.which(program)
+    if place is None:
+        return None
     try:
-        return Loaded(Path(place), version, folder, models, environment) if place else None
+        with open(place, "rb") as file:
+            if file.read(2) == b"#!":
+                return None  # somebody's own script, which may do more than call the library
+        return Loaded(Path(place), version, folder, models, environment)
     except OSError:
         return None
 
