@@ -72,7 +72,7 @@ async def test_a_slow_head_is_not_passed_by_a_kill_nor_by_a_stop(settings: Setti
 
     with worker(settings, log, **extra) as first:
         await publish(
-            settings, "raw-arrived", [document(store, "share:slow", slow_markdown(6, 1).encode(), "slow.md")], 0
+            settings, "raw-arrived", [document(store, "share:slow", slow_markdown(2, 1).encode(), "slow.md")], 0
         )
         await until_async(at_the_head, 60, "the slow one at the head of `decoded`")
         await stuck(first)
