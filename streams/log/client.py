@@ -219,6 +219,20 @@ async def committed_offsets(
     return await _offsets(settings, broker, topics, group=group, timeout_s=timeout_s)
 
 
+async def start_consumer(consumer: Any, broker: str, timeout_s: float = REQUEST_TIMEOUT_S) -> None:
+    """Starts a consumer, or stops it again.
+
+    Raises:
+        BrokerUnavailable: no answer in time.
+    """
+    try:
+        async with asyncio.timeout(timeout_s):
+            await consumer.start()
+    except (KafkaError, OSError, TimeoutError) as error:
+        await stop_consumer(consumer)
+        raise BrokerUnavailable(f"No Kafka broker answers at {broker}: {error!r}.") from error
+
+
 async def stop_consumer(consumer: Any) -> None:
     """Stops a consumer that was given its partitions by `assign`, within a bound.
 

@@ -20,7 +20,7 @@ from aiokafka.coordinator.protocol import ConsumerProtocolMemberAssignment
 from aiokafka.errors import KafkaError, for_code
 
 from streams.errors import BrokerUnavailable
-from streams.log.client import ask_again, connection, partitions, stop_consumer
+from streams.log.client import ask_again, connection, partitions, start_consumer, stop_consumer
 from streams.log.groups import describe
 from streams.settings import Settings
 
@@ -84,12 +84,7 @@ class RecordTimes:
             auto_offset_reset="earliest",  # what retention removed is nobody's work any more
             fetch_max_wait_ms=FETCH_WAIT_MS,
         )
-        try:
-            async with asyncio.timeout(TIMEOUT_S):
-                await self._consumer.start()
-        except (KafkaError, OSError, TimeoutError) as error:
-            await stop_consumer(self._consumer)
-            raise BrokerUnavailable(f"No Kafka broker answers at {self._broker}: {error!r}.") from error
+        await start_consumer(self._consumer, self._broker, TIMEOUT_S)
         return self
 
     async def __aexit__(self, *_: object) -> None:

@@ -24,7 +24,7 @@ from streams.consumers.catalog_quarantine import DecisionRow, decisions_of
 from streams.consumers.reader import log_identity
 from streams.consumers.received import read_message
 from streams.errors import BrokerUnavailable, UndecodableMessage
-from streams.log.client import REQUEST_TIMEOUT_S, cluster_id, connection, partitions, stop_consumer
+from streams.log.client import REQUEST_TIMEOUT_S, cluster_id, connection, partitions, start_consumer, stop_consumer
 from streams.log.groups import members
 from streams.records import Decision, DecisionKind
 from streams.records import Sequence as Place
@@ -73,13 +73,8 @@ class DecisionLog:
             enable_auto_commit=False,
             auto_offset_reset="earliest",
         )
-        try:
-            async with asyncio.timeout(REQUEST_TIMEOUT_S):
-                await self._consumer.start()
-            self._consumer.assign(self._places(TOPIC))
-        except (KafkaError, OSError, TimeoutError) as error:
-            await stop_consumer(self._consumer)
-            raise BrokerUnavailable(f"No Kafka broker answers at {self._broker}: {error!r}.") from error
+        await start_consumer(self._consumer, self._broker)
+        self._consumer.assign(self._places(TOPIC))
         return self
 
     async def __aexit__(self, *_: object) -> None:
