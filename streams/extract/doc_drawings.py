@@ -10,14 +10,12 @@ from collections.abc import Callable
 
 from streams.decode.unpack.compound import Compound
 from streams.extract.doc_fib import Part, plex
-from streams.extract.ole_charts import chart_of
+from streams.extract.ole_charts import MAX_OBJECTS, chart_of
 from streams.extract.ooxml import MAX_TOTAL
 from streams.extract.ppt_records import Record, at, records
 from streams.extract.ppt_shapes import SHAPE, SHAPE_ATOM, said_of, shows_picture
 from streams.extract.sheet_model import Drawn
 
-MAX_OBJECTS = 1_000
-"""Objects that are looked at for charts."""
 _SHAPE_IN_LINE, _LINKED_FILE = 0x64, 0x66
 _MAX_SHAPES = 50_000
 

@@ -24,6 +24,8 @@ from streams.extract.sheet_xls_charts import START, charts_of, records
 
 MAX_BYTES = 100 * 1024 * 1024
 """Bytes of one object's stream."""
+MAX_OBJECTS = 1_000
+"""Objects of a document that are looked at for charts."""
 _WINDOW, _SHEET = 0x003D, 0x0085
 _DAMAGED = ("corrupt", "truncated", "encrypted")
 

@@ -8,14 +8,12 @@ from __future__ import annotations
 import struct
 import zlib
 
-from streams.extract.ole_charts import chart_in
+from streams.extract.ole_charts import MAX_OBJECTS, chart_in
 from streams.extract.ooxml import MAX_TOTAL
 from streams.extract.ppt_records import Objects, Record
 from streams.extract.sheet_model import Drawn
 
 EMBEDDED, STORAGE = 0x0FCC, 0x1011
-MAX_OBJECTS = 1_000
-"""Objects that are looked at for charts."""
 _ATOM = 0x0FC3
 _RATIO = 1032  # how many bytes one of deflate can become
 

@@ -22,13 +22,14 @@ from streams.records import Content, Decoded, Detection, Extracted, Method, Outc
 from streams.records.headers import EventContext
 from streams.runtime import progress, recognition
 from streams.runtime.jobs import ScreenArgs
-from streams.runtime.messages import Incoming, Outputs
+from streams.runtime.messages import Outputs
 from streams.runtime.recognition import RecognizeStage
 from streams.runtime.screening import ScreenStage
 from streams.runtime.slots import Slots
 from streams.runtime.stages import ExtractStage, Workshop
 from streams.settings import RecognitionSettings, Settings
 from tests.unit.ledger.make import result, up
+from tests.unit.runtime.test_stages import incoming
 
 T = TypeVar("T")
 PDF = Detection(media_type="application/pdf", detected_by="signature:pdf", rules="1")
@@ -78,12 +79,6 @@ class Stages:
             document=msgspec.structs.replace(document, content=Content(sha256=put.sha256, size=put.size)),
             detection=PDF,
         )
-
-
-def incoming(topic: str, record: Any) -> Incoming:
-    return Incoming(
-        topic=topic, partition=0, offset=0, timestamp=0.0, key="share:doc", record=record, context=EventContext.new()
-    )
 
 
 def only(outputs: Outputs) -> tuple[str, Any]:
