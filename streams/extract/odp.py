@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from lxml import etree
 
+from streams.extract.boxes import Box
 from streams.extract.odf import (
     Source,
     attr,
@@ -27,7 +28,7 @@ from streams.extract.odf_inline import SHAPES
 from streams.extract.odf_styles import Styles
 from streams.extract.odt import account
 from streams.extract.outcome import Draft, Request
-from streams.extract.slide_order import Box, reading_order
+from streams.extract.slide_order import reading_order
 from streams.records import FURNITURE, BlockKind, BlockSource, Dropped, Page
 
 NOTES = "Notes"

@@ -9,7 +9,8 @@ from pathlib import Path
 from PIL import Image, ImageDraw, ImageFont
 
 from streams.errors import DocumentError
-from streams.extract.tools.mupdf import Box, PageError, Pdf, Word, open_pdf
+from streams.extract.boxes import Box, around
+from streams.extract.tools.mupdf import PageError, Pdf, Word, open_pdf
 from streams.extract.tools.mupdf_render import render
 from streams.extract.tools.pillow import FORMATS, open_picture
 from streams.records import FURNITURE, Block, BlockKind, BlockSource, CanonBody, Detection, Page, Table
@@ -197,16 +198,10 @@ def _cells(table: Table, whole: Box | None, words: list[Word]) -> list[tuple[Box
             if run.stop <= len(words) and all(
                 free[at] and words[at].text == token for at, token in zip(run, tokens, strict=True)
             ):
-                boxes = [words[at].box for at in run]
+                x0, y0, x1, y1 = around(words[at].box for at in run)
                 for at in run:
                     free[at] = False
-                box = (
-                    min(b[0] for b in boxes) - 1,
-                    min(b[1] for b in boxes) - 1,
-                    max(b[2] for b in boxes) + 1,
-                    max(b[3] for b in boxes) + 1,
-                )
-                found.append((box, cell.header))
+                found.append(((x0 - 1, y0 - 1, x1 + 1, y1 + 1), cell.header))
                 break
     return found
 

@@ -203,10 +203,7 @@ def _watermarks(page: PageLines, told: set[str], work: Work) -> list[Item]:
 def _furniture_items(page: PageLines, kinds: dict[int, BlockKind]) -> list[Item]:
     lines = [line for _, group in page.groups[:1] for line in group if id(line) in kinds]
     lines.sort(key=lambda line: (round(line.base), line.u0))
-    return [
-        Item(kind=kinds[id(line)], text=line.text, page=page.number, box=(line.u0, line.v0, line.u1, line.v1))
-        for line in lines
-    ]
+    return [Item(kind=kinds[id(line)], text=line.text, page=page.number, box=line.box) for line in lines]
 
 
 def _page_extras(number: int, marks: Marks) -> list[Item]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
+from streams.extract.boxes import Box
 from streams.extract.pdf_columns import is_right_to_left, letters
 from streams.extract.pdf_layout import (
     CAPTION,
@@ -20,7 +21,6 @@ from streams.extract.pdf_layout import (
     join,
     paragraph_text,
 )
-from streams.extract.tools.mupdf import Box
 from streams.records import FURNITURE, BlockKind
 
 _FOOTNOTE = re.compile(r"(?P<marker>\d{1,3}(?=[\s.)])|[⁰¹²³⁴-⁹]{1,3}|[*∗]{1,3}|[†‡§])[.)]?\s*(?=\S)")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
+from streams.extract.boxes import Box
 from streams.extract.pdf_lines import Line
-from streams.extract.tools.mupdf import Box
 
 _SIDE = (0.2, 1.2)  # of the font size
 _LARGEST = 40.0  # points

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from streams.extract.boxes import Box, around, meet
 from streams.extract.pdf_layout import CAPTION, is_caption, is_table_caption
-from streams.extract.pdf_lines import Frame, Line
-from streams.extract.tools.mupdf import Box, PageRead
+from streams.extract.pdf_lines import Frame, Line, stands_in
+from streams.extract.tools.mupdf import PageRead
 
 _NEAR = 14.0  # points: shapes nearer than this are one drawing
 _SMALLEST = 24.0
@@ -14,27 +15,28 @@ _FROM_CAPTION = 45.0  # points between a drawing and its caption
 _LABEL = 60  # characters; a longer line is text that stands on a background
 _MOST_SHAPES = 20_000
 _WHITE = 0xF0F0F0
+_EDGE = 6.0  # points by which a label may stand over the edge
 
 
 def find_figures(page: PageRead, frame: Frame, lines: Sequence[Line]) -> list[tuple[Box, list[Line]]]:
-    """(box in the frame, labels) of each captioned figure. Drawings without a caption stay unmentioned."""
+    """(box in the frame, labels) of each captioned figure. Those without a caption: `pdf_loose_figures`."""
     captions = [line for line in lines if not line.solid and is_caption(line.text) and not is_table_caption(line.text)]
     if not captions or not 0 < len(page.images) + len(page.vectors) <= _MOST_SHAPES:
         return []
     width, height = frame.size
-    tables = [(line.u0, line.v0, line.u1, line.v1) for line in lines if line.solid]
+    tables = [line.box for line in lines if line.solid]
     painted = page.images + [vector.box for vector in page.vectors if vector.color < _WHITE]
     shapes = [
         box
         for box in map(frame.inside, painted)
         if not (box[2] - box[0] > 0.85 * width and box[3] - box[1] > 0.7 * height)
-        and not any(_overlap(box, table) for table in tables)
+        and not any(meet(box, table) for table in tables)
     ]
     texts = [line for line in lines if len(line.text) > _LABEL]
     found: list[tuple[Box, list[Line]]] = []
     taken: set[int] = set()
     for caption in sorted(captions, key=lambda line: (line.v0, line.u0)):
-        free = [box for box in shapes if not any(_overlap(box, other) for other, _ in found)]
+        free = [box for box in shapes if not any(meet(box, other) for other, _ in found)]
         box = _beside(caption, free, texts)
         if box is None or min(box[2] - box[0], box[3] - box[1]) < _SMALLEST:
             continue
@@ -44,17 +46,10 @@ def find_figures(page: PageRead, frame: Frame, lines: Sequence[Line]) -> list[tu
     return found
 
 
-def _is_inside(line: Line, box: Box) -> bool:
-    u, v = (line.u0 + line.u1) / 2, (line.v0 + line.v1) / 2
-    return box[0] - 6 <= u <= box[2] + 6 and box[1] - 6 <= v <= box[3] + 6
-
-
 def _is_label(line: Line, box: Box) -> bool:
-    return not line.solid and len(line.text) <= _LABEL and _is_inside(line, box) and CAPTION.match(line.text) is None
-
-
-def _overlap(a: Box, b: Box) -> bool:
-    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
+    return (
+        not line.solid and len(line.text) <= _LABEL and stands_in(line, box, _EDGE) and CAPTION.match(line.text) is None
+    )
 
 
 def _beside(caption: Line, shapes: list[Box], texts: list[Line]) -> Box | None:
@@ -89,8 +84,8 @@ def _grown(caption: Line, shapes: list[Box], texts: list[Line]) -> Box | None:
         for other in rest:
             if box[0] <= other[0] and box[1] <= other[1] and box[2] >= other[2] and box[3] >= other[3]:
                 continue
-            near = _overlap((box[0] - _NEAR, box[1] - _NEAR, box[2] + _NEAR, box[3] + _NEAR), other)
-            if near and not _holds(union := _union(box, other), texts):
+            near = meet((box[0] - _NEAR, box[1] - _NEAR, box[2] + _NEAR, box[3] + _NEAR), other)
+            if near and not _holds(union := around((box, other)), texts):
                 box = union
             else:
                 left.append(other)
@@ -101,8 +96,4 @@ def _grown(caption: Line, shapes: list[Box], texts: list[Line]) -> Box | None:
 
 
 def _holds(box: Box, texts: list[Line]) -> bool:
-    return any(_is_inside(line, box) for line in texts)
-
-
-def _union(a: Box, b: Box) -> Box:
-    return min(a[0], b[0]), min(a[1], b[1]), max(a[2], b[2]), max(a[3], b[3])
+    return any(stands_in(line, box, _EDGE) for line in texts)

@@ -12,8 +12,9 @@ from itertools import pairwise
 
 import msgspec
 
+from streams.extract.boxes import Box
 from streams.extract.pdf_lines import Frame
-from streams.extract.tools.mupdf import Box, Vector
+from streams.extract.tools.mupdf import Vector
 from streams.records import Cell
 
 _THIN = 3.0  # points: a box this thin is a ruling line

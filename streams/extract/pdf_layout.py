@@ -9,11 +9,11 @@ from itertools import pairwise
 
 import msgspec
 
+from streams.extract.boxes import Box
 from streams.extract.pdf_columns import is_right_to_left, letters, regions, wide
 from streams.extract.pdf_initials import close_up, with_initials
 from streams.extract.pdf_lines import Line
 from streams.extract.pdf_panels import groups
-from streams.extract.tools.mupdf import Box
 
 _SENTENCE_END = (".", "!", "?", ":", ".”", '."', ".)", "。", "！", "？")
 MARKED = re.compile(

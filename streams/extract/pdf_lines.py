@@ -9,8 +9,9 @@ from collections.abc import Sequence
 
 import msgspec
 
+from streams.extract.boxes import Box
 from streams.extract.pdf_watermarks import watermarks
-from streams.extract.tools.mupdf import Box, PageRead, RawLine, Span
+from streams.extract.tools.mupdf import PageRead, RawLine, Span
 
 _WHITE = 0xF0F0F0
 _SCAN_AREA = 0.5  # share of a page that one picture covers when invisible text is its recognised text
@@ -101,9 +102,19 @@ class Line(msgspec.Struct, gc=False):
     panels: int = -1  # stands for panels side by side: their index in the layout of the page
 
     @property
+    def box(self) -> Box:
+        return self.u0, self.v0, self.u1, self.v1
+
+    @property
     def solid(self) -> bool:
         """Whether it stands for something that is no line of text."""
         return self.table >= 0 or self.figure >= 0 or self.panels >= 0
+
+
+def stands_in(line: Line, box: Box, edge: float = 0.0) -> bool:
+    """Whether the middle of a line lies in a box, or no further than `edge` points beside it."""
+    u, v = (line.u0 + line.u1) / 2, (line.v0 + line.v1) / 2
+    return box[0] - edge <= u <= box[2] + edge and box[1] - edge <= v <= box[3] + edge
 
 
 class PageLines(msgspec.Struct, kw_only=True):

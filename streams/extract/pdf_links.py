@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 import msgspec
 
+from streams.extract.boxes import Box
 from streams.extract.tools.mupdf import PageError, Pdf, Word
-from streams.extract.tools.mupdf_marks import Box, LinkArea
+from streams.extract.tools.mupdf_marks import LinkArea
 from streams.records import Block, Link
 
 _BAND = 20.0  # points

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
+from streams.extract.boxes import Box, area, around, common
 from streams.extract.pdf_blocks import Item
-from streams.extract.pdf_lines import Frame, Line
-from streams.extract.tools.mupdf import Box, PageRead
+from streams.extract.pdf_lines import Frame, Line, stands_in
+from streams.extract.tools.mupdf import PageRead
 from streams.records import BlockKind
 
 _SMALLEST_PICTURE = 36.0  # points: less is an icon
@@ -27,25 +28,25 @@ _OFTEN = 2  # pages with the same picture at the same place: more is a letterhea
 
 def find_loose_figures(page: PageRead, frame: Frame, lines: Sequence[Line]) -> list[Box]:
     """Boxes in the frame of pictures and drawings that no line stands for."""
-    area = page.width * page.height
-    solid = [(line.u0, line.v0, line.u1, line.v1) for line in lines if line.solid]
+    whole = page.width * page.height
+    solid = [line.box for line in lines if line.solid]
     texts = [line for line in lines if not line.solid]
     pictures = [
         box
-        for box in _joined([frame.inside(box) for box in page.images if _area(box) < _LARGEST * area], _TILES)
+        for box in _joined([frame.inside(box) for box in page.images if area(box) < _LARGEST * whole], _TILES)
         if min(box[2] - box[0], box[3] - box[1]) >= _SMALLEST_PICTURE
-        and _area(box) < _LARGEST * area
-        and sum(len(line.text) for line in texts if _holds(box, line)) <= _TEXT_UPON
+        and area(box) < _LARGEST * whole
+        and sum(len(line.text) for line in texts if stands_in(line, box)) <= _TEXT_UPON
     ]
     drawings = [
         box
         for box in _drawings(page, frame, texts)
-        if not any(_overlap(box, picture) > 0.3 * _area(box) for picture in pictures)
+        if not any(common(box, picture) > 0.3 * area(box) for picture in pictures)
     ]
     return [
         box
         for box in sorted({*pictures, *drawings}, key=lambda box: (box[1], box))
-        if not any(_overlap(box, other) > 0.3 * _area(box) for other in solid)
+        if not any(common(box, other) > 0.3 * area(box) for other in solid)
     ]
 
 
@@ -88,15 +89,15 @@ def _drawings(page: PageRead, frame: Frame, texts: Sequence[Line]) -> list[Box]:
     shapes = [frame.inside(vector.box) for vector in page.vectors]
     if not _SHAPES <= len(shapes) <= _MOST_SHAPES or sum(map(_is_mark, shapes)) < _MARKS:
         return []
-    area = page.width * page.height
+    whole = page.width * page.height
     found: list[Box] = []
-    for box, parts in _clusters([shape for shape in shapes if _area(shape) < 0.5 * area], _NEAR):
+    for box, parts in _clusters([shape for shape in shapes if area(shape) < 0.5 * whole], _NEAR):
         marks = sum(_is_mark(part) for part in parts)
         if len(parts) < _SHAPES or marks < _MARKS or min(box[2] - box[0], box[3] - box[1]) < _SMALLEST_DRAWING:
             continue
-        inside = [line for line in texts if _holds(box, line)]
+        inside = [line for line in texts if stands_in(line, box)]
         labels = all(len(line.text) <= _LABEL for line in inside)
-        if labels and sum(len(line.text) for line in inside) <= _LETTERS_IN_DRAWING and _area(box) < 0.7 * area:
+        if labels and sum(len(line.text) for line in inside) <= _LETTERS_IN_DRAWING and area(box) < 0.7 * whole:
             found.append(box)
     return found
 
@@ -135,25 +136,9 @@ def _clusters(boxes: list[Box], near: float) -> list[tuple[Box, list[Box]]]:
     groups: defaultdict[int, list[Box]] = defaultdict(list)
     for index in range(len(boxes)):
         groups[root(index)].append(boxes[index])
-    return [
-        ((min(b[0] for b in g), min(b[1] for b in g), max(b[2] for b in g), max(b[3] for b in g)), g)
-        for g in groups.values()
-    ]
-
-
-def _holds(box: Box, line: Line) -> bool:
-    u, v = (line.u0 + line.u1) / 2, (line.v0 + line.v1) / 2
-    return box[0] <= u <= box[2] and box[1] <= v <= box[3]
+    return [(around(group), group) for group in groups.values()]
 
 
 def _is_beside(a: Box, b: Box) -> bool:
     """Whether two boxes share a good part of their widths."""
     return min(a[2], b[2]) - max(a[0], b[0]) > 0.3 * min(a[2] - a[0], b[2] - b[0])
-
-
-def _area(box: Box) -> float:
-    return max(0.0, box[2] - box[0]) * max(0.0, box[3] - box[1])
-
-
-def _overlap(a: Box, b: Box) -> float:
-    return max(0.0, min(a[2], b[2]) - max(a[0], b[0])) * max(0.0, min(a[3], b[3]) - max(a[1], b[1]))

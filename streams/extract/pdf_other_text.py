@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+from streams.extract.boxes import Box, around
 from streams.extract.tools.glyphs import Glyph
-from streams.extract.tools.mupdf import Box, PageRead, RawLine, Span, Word
+from streams.extract.tools.mupdf import PageRead, RawLine, Span, Word
 
 _BAND = 40.0  # points
 _GAP = 0.2  # of the font size: from here on two characters belong to two words
@@ -65,9 +66,7 @@ def with_glyphs(page: PageRead, glyphs: Sequence[Glyph], place: Callable[[Box], 
 
 def _end(word: list[_Seen], words: list[Word]) -> None:
     if word:
-        boxes = [seen.box for seen in word]
-        box = min(b[0] for b in boxes), min(b[1] for b in boxes), max(b[2] for b in boxes), max(b[3] for b in boxes)
-        words.append(Word(box, "".join(seen.text for seen in word)))
+        words.append(Word(around(seen.box for seen in word), "".join(seen.text for seen in word)))
         word.clear()
 
 

@@ -8,6 +8,7 @@ from collections import Counter
 import msgspec
 
 from streams.extract import pdf_figures, pdf_info, pdf_layout, pdf_tables
+from streams.extract.boxes import Box
 from streams.extract.pdf_bullets import mark_bullets
 from streams.extract.pdf_grid import PageTable
 from streams.extract.pdf_line_numbers import line_numbers
@@ -19,7 +20,7 @@ from streams.extract.pdf_pictures import Pictures
 from streams.extract.pdf_stand_ins import replace
 from streams.extract.pdf_text_layer import TextLayers
 from streams.extract.progress import tell
-from streams.extract.tools.mupdf import Box, PageError, PageRead, Pdf, Word
+from streams.extract.tools.mupdf import PageError, PageRead, Pdf, Word
 from streams.extract.tools.mupdf_marks import Marks
 from streams.extract.tools.mupdf_structure import Tag
 from streams.records import TEXT_IN_PICTURES

@@ -11,8 +11,9 @@ from statistics import median
 
 import msgspec
 
-from streams.extract.pdf_lines import Frame, Line
-from streams.extract.tools.mupdf import Box, PageRead
+from streams.extract.boxes import Box, area, around, common
+from streams.extract.pdf_lines import Frame, Line, stands_in
+from streams.extract.tools.mupdf import PageRead
 
 _SMALLEST = (100.0, 50.0)  # points
 _LARGEST = 0.5  # share of the page
@@ -57,11 +58,11 @@ def _panels(page: PageRead, frame: Frame, lines: Sequence[Line], *, stroked: boo
             return []
     if any(_share(a, b) > 0.05 for a, b in combinations(outer, 2)):
         return []
-    held = [box for box in outer if sum(_holds(box, line) for line in lines) > 1]
-    within = sum(any(_holds(box, line) for box in held) for line in lines)
+    held = [box for box in outer if sum(stands_in(line, box) for line in lines) > 1]
+    within = sum(any(stands_in(line, box) for box in held) for line in lines)
     if len(held) < 2 or within < _MOST_OF_TEXT * len(lines):
         return []
-    over = any(_holds(box, line) and not _fits(box, line) for box in held for line in lines)
+    over = any(stands_in(line, box) and not _fits(box, line) for box in held for line in lines)
     return [] if over else held
 
 
@@ -73,8 +74,8 @@ def groups(lines: Sequence[Line], panels: Sequence[Box]) -> list[Group]:
     for band in _bands(panels):
         if len(band) < 2:
             continue
-        box = _around(band)
-        inside = [line for line in lines if _holds(box, line)]
+        box = around(band)
+        inside = [line for line in lines if stands_in(line, box)]
         if any(not _fits(box, line) for line in inside):
             continue
         columns = _bands(band, side=0)
@@ -82,7 +83,7 @@ def groups(lines: Sequence[Line], panels: Sequence[Box]) -> list[Group]:
         left = {id(line) for line in inside}
         for column in columns:
             for panel in sorted(column, key=lambda panel: (panel[1], panel[0])):
-                cells.append([line for line in inside if id(line) in left and _holds(panel, line)])
+                cells.append([line for line in inside if id(line) in left and stands_in(line, panel)])
                 left -= {id(line) for line in cells[-1]}
         cells.append([line for line in inside if id(line) in left])
         found.append(Group(box, [cell for cell in cells if cell]))
@@ -122,7 +123,6 @@ def _figure_group(row: list[Line], texts: Sequence[Line]) -> Group | None:
     """Figures in a row, each with the words below it; None where one has none, or where words run on to the next."""
     cells: list[list[Line]] = []
     below = sorted((line for line in texts if line.v0 > row[0].base - 0.3 * row[0].size), key=lambda line: line.v0)
-    ends = [(a.u1 + b.u0) / 2 for a, b in pairwise(row)]
     for figure in row:
         words: list[Line] = []
         foot = figure.base
@@ -137,12 +137,12 @@ def _figure_group(row: list[Line], texts: Sequence[Line]) -> Group | None:
         if not words:
             return None
         cells.append([figure, *words])
-    boxes = [_around([(line.u0, line.v0, line.u1, line.v1) for line in cell]) for cell in cells]
-    if any(a[2] > b[0] for a, b in pairwise(boxes)) or len(ends) + 1 != len(boxes):
+    boxes = [around([line.box for line in cell]) for cell in cells]
+    if any(a[2] > b[0] for a, b in pairwise(boxes)):
         return None
-    box = _around(boxes)
+    box = around(boxes)
     own = {id(line) for cell in cells for line in cell}
-    if any(id(line) not in own and _share((line.u0, line.v0, line.u1, line.v1), box) > 0.2 for line in texts):
+    if any(id(line) not in own and _share(line.box, box) > 0.2 for line in texts):
         return None
     return Group(box, cells)
 
@@ -171,19 +171,8 @@ def _bands(boxes: Sequence[Box], side: int = 1) -> list[list[Box]]:
 
 def _share(box: Box, other: Box) -> float:
     """Share of a box that lies in another one."""
-    width, height = min(box[2], other[2]) - max(box[0], other[0]), min(box[3], other[3]) - max(box[1], other[1])
-    area = (box[2] - box[0]) * (box[3] - box[1])
-    return max(0.0, width) * max(0.0, height) / area if area > 0 else 0.0
-
-
-def _holds(box: Box, line: Line) -> bool:
-    u, v = (line.u0 + line.u1) / 2, (line.v0 + line.v1) / 2
-    return box[0] <= u <= box[2] and box[1] <= v <= box[3]
+    return common(box, other) / area(box) if area(box) > 0 else 0.0
 
 
 def _fits(box: Box, line: Line) -> bool:
     return line.u0 >= box[0] - _EDGE and line.u1 <= box[2] + _EDGE
-
-
-def _around(boxes: Sequence[Box]) -> Box:
-    return min(b[0] for b in boxes), min(b[1] for b in boxes), max(b[2] for b in boxes), max(b[3] for b in boxes)

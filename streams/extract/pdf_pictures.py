@@ -11,8 +11,9 @@ from itertools import pairwise
 import numpy as np
 from PIL import Image
 
+from streams.extract.boxes import Box, area
 from streams.extract.pdf_lines import PageLines
-from streams.extract.tools.mupdf import Box, PageError, PageRead, Pdf
+from streams.extract.tools.mupdf import PageError, PageRead, Pdf
 from streams.extract.tools.mupdf_render import render
 
 MOST_PAGES = 200
@@ -48,7 +49,7 @@ class Pictures:
         if not boxes or not self._left:
             return False
         self._left -= 1
-        boxes.sort(key=lambda box: (-_area(box), box))
+        boxes.sort(key=lambda box: (-area(box), box))
         return any(self._is_written(lines.number, box) for box in boxes[:_MOST_PICTURES])
 
     def _is_written(self, number: int, box: Box) -> bool:
@@ -85,13 +86,9 @@ def looks_written(image: Image.Image) -> bool:
     return len(written) >= _LEAST_LINES and clear >= _LEAST_LINES - 1
 
 
-def _area(box: Box) -> float:
-    return max(0.0, box[2] - box[0]) * max(0.0, box[3] - box[1])
-
-
 def _is_large(box: Box, lines: PageLines) -> bool:
     width, height = box[2] - box[0], box[3] - box[1]
-    share = _area(box) / max(1.0, lines.width * lines.height)
+    share = area(box) / max(1.0, lines.width * lines.height)
     return width >= _SMALLEST[0] and height >= _SMALLEST[1] and share >= _SMALLEST_SHARE
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from streams.extract.pdf_lines import Line, PageLines
-from streams.extract.tools.mupdf import Box
+from streams.extract.boxes import Box
+from streams.extract.pdf_lines import Line, PageLines, stands_in
 
 
 def replace(lines: PageLines, box: Box, inside: list[Line], table: int = -1, figure: int = -1) -> None:
@@ -22,5 +22,4 @@ def replace(lines: PageLines, box: Box, inside: list[Line], table: int = -1, fig
 
 
 def is_inside(line: Line, box: Box) -> bool:
-    u, v = (line.u0 + line.u1) / 2, (line.v0 + line.v1) / 2
-    return not line.solid and box[0] <= u <= box[2] and box[1] <= v <= box[3]
+    return not line.solid and stands_in(line, box)

@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
+from streams.extract.boxes import Box
 from streams.extract.pdf_blocks import Item, is_footnote_text, mark_footnote
 from streams.extract.pdf_columns import letters
 from streams.extract.pdf_furniture import furniture_kind
 from streams.extract.pdf_lines import Frame, PageLines
-from streams.extract.tools.mupdf import Box, Pdf
+from streams.extract.tools.mupdf import Pdf
 from streams.extract.tools.mupdf_structure import Tag, page_tags, usable_tags
 from streams.records import BlockKind
 

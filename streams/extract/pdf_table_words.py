@@ -9,11 +9,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from streams.extract.boxes import Box
 from streams.extract.pdf_columns import is_right_to_left
 from streams.extract.pdf_grid import Grid
 from streams.extract.pdf_lines import Frame, Line, clean
 from streams.extract.pdf_stand_ins import is_inside
-from streams.extract.tools.mupdf import Box, Word
+from streams.extract.tools.mupdf import Word
 
 FIGURES = r"[\d.,:/  \-–−+*%‰]*"
 VALUE = re.compile(rf"[(\[]?[-+−–±<>≤≥~]?\s?[$€£¥]?\s?{FIGURES}\d{FIGURES}[)\]]?[*†a-z]{{0,2}}|[-–—.…*xX✓]|n/?a|N/?A")

@@ -7,11 +7,12 @@ from collections.abc import Callable
 import msgspec
 
 from streams.extract import pdf_grid, pdf_table_fill, pdf_table_laid, pdf_table_signs
+from streams.extract.boxes import Box
 from streams.extract.pdf_grid import PageTable
 from streams.extract.pdf_lines import PageLines
 from streams.extract.pdf_stand_ins import is_inside, replace
 from streams.extract.pdf_table_words import LinesAt
-from streams.extract.tools.mupdf import Box, PageError, PageRead, Pdf, Word
+from streams.extract.tools.mupdf import PageError, PageRead, Pdf, Word
 from streams.extract.tools.mupdf_layout import LayoutFailed, LayoutMissing
 from streams.records import BlockKind, Cell, Table
 
@@ -80,11 +81,7 @@ class _Words:
 def _seen_words(words: list[Word], lines: PageLines) -> list[Word]:
     """Words of a page without those that its lines leave out; a line of another direction is one word."""
     frame, main = lines.groups[0]
-    turned = [
-        Word(other.shown((line.u0, line.v0, line.u1, line.v1)), line.text)
-        for other, group in lines.groups[1:]
-        for line in group
-    ]
+    turned = [Word(other.shown(line.box), line.text) for other, group in lines.groups[1:] for line in group]
     if not turned and not lines.dropped:
         return words
     shown = LinesAt(line for line in main if not line.solid)

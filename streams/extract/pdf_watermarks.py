@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from streams.extract.tools.mupdf import Box, RawLine
+from streams.extract.boxes import Box
+from streams.extract.tools.mupdf import RawLine
 
 _TILT = 0.36  # tangent of 20 degrees: from here on text runs neither along a page nor across it
 _ACROSS = 0.3  # share of the page's diagonal

@@ -9,10 +9,11 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from streams.extract.boxes import Box
 from streams.extract.ppt_records import MAX_DEPTH, Record, tagged
 from streams.extract.ppt_styles import NUMBERINGS, read_numberings
 from streams.extract.ppt_text import INTERACTIVE, INTERACTIVE_ATOM, Body, read_bodies
-from streams.extract.slide_order import Box, reading_order
+from streams.extract.slide_order import reading_order
 
 DRAWING, DRAWING_GROUP, GROUP, SHAPE = 0x040C, 0xF002, 0xF003, 0xF004
 SHAPE_ATOM = 0xF00A

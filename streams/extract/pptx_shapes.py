@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 
 from lxml import etree
 
+from streams.extract.boxes import Box, around
 from streams.extract.ooxml import child, children, chosen, descendants
-from streams.extract.slide_order import Box, reading_order
+from streams.extract.slide_order import reading_order
 
 EMU = 12_700
 """English metric units of a point (ECMA-376 part 1, 20.1.2.1)."""
@@ -167,10 +168,7 @@ def _shape(name: str, element: etree._Element, layout: Layout, frame: _Frame, *,
         shape.inside = _in_order(_inside(element, layout, inner, hidden=hidden))
         boxes = [one.box for one in shape.inside if one.box is not None]
         if boxes:
-            shape.box = (
-                min(box[0] for box in boxes), min(box[1] for box in boxes),
-                max(box[2] for box in boxes), max(box[3] for box in boxes),
-            )  # fmt: skip
+            shape.box = around(boxes)
     elif shape.box is None and placeholder is not None:
         boxes = [box for one in layout.patterns(placeholder) if (box := _box(_transform(one), _Frame())) is not None]
         shape.box = boxes[0] if boxes else None

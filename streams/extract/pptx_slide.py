@@ -9,6 +9,7 @@ import msgspec
 from lxml import etree
 
 from streams.extract.block_list import BlockList
+from streams.extract.boxes import Box
 from streams.extract.docx_tables import Grid, GridCell
 from streams.extract.docx_tables import record as table_record
 from streams.extract.drawing_charts import read_chart
@@ -17,7 +18,6 @@ from streams.extract.ole_charts import embedded_chart
 from streams.extract.ooxml import Package, attr, child, children, chosen, descendants
 from streams.extract.pptx_shapes import Shape, flat
 from streams.extract.pptx_text import Paragraph, TextReader
-from streams.extract.slide_order import Box
 from streams.records import FURNITURE, BlockKind, Link, Table
 
 MAX_SPAN = 1000

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-Box = tuple[float, float, float, float]
-"""x0, y0, x1, y1 in points, origin top left."""
+from streams.extract.boxes import Box
 
 MAX_DEPTH = 24
 """Cuts inside cuts; what lies deeper is read by rows."""

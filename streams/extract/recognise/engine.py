@@ -9,8 +9,9 @@ import msgspec
 from PIL import Image
 
 from streams.errors import CanonryError
+from streams.extract.boxes import Box
 
-PixelBox = tuple[float, float, float, float]  # x0, y0, x1, y1, origin top left
+PixelBox = Box
 
 
 class EngineUnavailable(CanonryError):

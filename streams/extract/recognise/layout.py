@@ -11,11 +11,11 @@ from statistics import median
 import msgspec
 
 from streams.extract import pdf_blocks, pdf_furniture, pdf_layout
+from streams.extract.boxes import Box, around
 from streams.extract.pdf_blocks import Item
 from streams.extract.pdf_lines import Frame, Line, PageLines
 from streams.extract.recognise.engine import SeenLine, SeenWord
 from streams.extract.recognise.reader import Reading, confidence, letters
-from streams.extract.tools.mupdf import Box
 from streams.records import Block, BlockKind, BlockSource
 
 _CELL_GAP = 1.8  # of the type size: white space inside a line that separates columns or cells, not words
@@ -145,7 +145,7 @@ class _Pages:
             turn = (main.turn + line.turn) % 360
             frame = frames.setdefault(turn, Frame(turn, page.width, page.height))
             for words in _pieces(line):
-                u0, v0, u1, v1 = _around(words, scale)
+                u0, v0, u1, v1 = (edge * scale for edge in around(word.box for word in words))
                 base = line.base * scale
                 if line.turn:
                     u0, v0, u1, v1 = frame.inside(main.shown((u0, v0, u1, v1)))
@@ -228,15 +228,6 @@ def _clipped(box: Box, page: SeenPage) -> Box:
         round(min(max(0.0, y0), page.height), 1),
         round(min(max(0.0, x1), page.width), 1),
         round(min(max(0.0, y1), page.height), 1),
-    )
-
-
-def _around(words: Sequence[SeenWord], scale: float) -> Box:
-    return (
-        min(word.box[0] for word in words) * scale,
-        min(word.box[1] for word in words) * scale,
-        max(word.box[2] for word in words) * scale,
-        max(word.box[3] for word in words) * scale,
     )
 
 

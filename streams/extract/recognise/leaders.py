@@ -10,7 +10,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from streams.extract.recognise.engine import PixelBox, SeenLine, SeenWord
+from streams.extract.boxes import around
+from streams.extract.recognise.engine import SeenLine, SeenWord
 
 LEADER = "…"
 """What a row of dots becomes; text layers are read so, too."""
@@ -59,7 +60,7 @@ def _mended(line: SeenLine) -> SeenLine:
             in_row = True
         elif _is_dots(word, line.size) or (in_row and word.confidence < _UNSURE):
             if in_row:
-                words[-1] = words[-1]._replace(box=_around(words[-1].box, word.box))
+                words[-1] = words[-1]._replace(box=around((words[-1].box, word.box)))
             else:
                 words.append(SeenWord(LEADER, word.box, 1.0))
             in_row = True
@@ -79,7 +80,3 @@ def _parted(word: SeenWord, text: str, size: float) -> tuple[SeenWord, SeenWord]
     x0, y0, x1, y1 = word.box
     middle = min(x1, x0 + 0.55 * size * len(text))
     return word._replace(text=text, box=(x0, y0, middle, y1)), SeenWord(LEADER, (middle, y0, x1, y1), 1.0)
-
-
-def _around(one: PixelBox, other: PixelBox) -> PixelBox:
-    return min(one[0], other[0]), min(one[1], other[1]), max(one[2], other[2]), max(one[3], other[3])

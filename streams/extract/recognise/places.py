@@ -6,16 +6,11 @@ from collections.abc import Sequence
 
 import msgspec
 
+from streams.extract.boxes import around, meet
 from streams.extract.recognise.engine import PixelBox, SeenLine
 
 _DESCENT = 0.2  # of a line's height: the engine tells no baseline of lines that it turned
 _PARAGRAPHS = 1000  # numbers for those of one part
-
-
-def around(boxes: Sequence[PixelBox]) -> PixelBox:
-    """The box around boxes, of which there is one at least."""
-    x0, y0, x1, y1 = zip(*boxes, strict=True)
-    return min(x0), min(y0), max(x1), max(y1)
 
 
 def turned_lines(lines: Sequence[SeenLine], size: tuple[int, int], turn: int) -> list[SeenLine]:
@@ -53,15 +48,11 @@ def parts_of(paragraphs: Sequence[Sequence[SeenLine]], told: Sequence[str | None
         if found and found[-1][-1] == number - 1 and told[number - 1] == code:
             whole = around([boxes[at] for at in (*found[-1], number)])
             others = (box for at, box in enumerate(boxes) if at not in found[-1] and at != number)
-            if not any(_overlap(box, whole) for box in others):
+            if not any(meet(box, whole) for box in others):
                 found[-1].append(number)
                 continue
         found.append([number])
     return found
-
-
-def _overlap(one: PixelBox, other: PixelBox) -> bool:
-    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
 
 
 def placed(lines: Sequence[SeenLine], left: float, top: float, number: int) -> list[SeenLine]:

@@ -14,10 +14,11 @@ from statistics import median
 import msgspec
 from PIL import Image
 
+from streams.extract.boxes import around
 from streams.extract.recognise import languages as by_language
 from streams.extract.recognise.engine import Engine, Orientation, SeenLine, SeenWord
 from streams.extract.recognise.leaders import without_leaders
-from streams.extract.recognise.places import around, parts_of, placed, turned_lines
+from streams.extract.recognise.places import parts_of, placed, turned_lines
 from streams.extract.recognise.rules import without_rules
 from streams.extract.recognise.skew import WORTH_MENDING, is_blank, is_dark, skew
 from streams.extract.recognise.unread import unread

@@ -14,13 +14,12 @@ import msgspec
 import pymupdf
 
 from streams.errors import DocumentError
+from streams.extract.boxes import Box
 from streams.extract.tools import mupdf_covered, mupdf_layout, mupdf_trees, mupdf_vertical
 from streams.extract.tools.mupdf_faults import FAULTS
 from streams.extract.tools.mupdf_marks import Marks, take_marks
 
 VERSION: str = str(pymupdf.VersionBind)
-
-Box = tuple[float, float, float, float]  # x0, y0, x1, y1 in points, origin top left, as displayed
 
 # Unknown glyphs stay U+FFFD: with TEXT_CID_FOR_UNKNOWN_UNICODE a broken font gives letters that look like text.
 _TEXT = pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_COLLECT_VECTORS

@@ -13,6 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import pymupdf
 
+from streams.extract.boxes import Box, around
+
 _SMALLEST = 4.0  # points: less is a rule
 _MOST_CHARACTERS = 100_000  # of a page whose characters are looked at one by one
 _MOST_PAIRS = 5_000  # of a box and a block of text below it
@@ -23,7 +25,6 @@ _EDGE = 1  # pixels: where a box or a letter fades
 _SAME = 12  # grey levels
 _ENOUGH = 0.3  # share of a run's pixels that later text leaves to be judged
 
-Box = tuple[float, float, float, float]
 Key = tuple[str, float, float]
 """A character and its origin on the page as stored."""
 
@@ -255,7 +256,7 @@ def _runs(line: Any, hidden: Counter[Key]) -> list[list[tuple[Any, list[Any]]]]:
 
 def _span(span: Any, chars: list[Any], end: str) -> dict[str, Any]:
     text = "".join(char["c"] for char in chars) + end
-    return {**span, "text": text, "bbox": _around(chars), "origin": chars[0]["origin"]}
+    return {**span, "text": text, "bbox": around(char["bbox"] for char in chars), "origin": chars[0]["origin"]}
 
 
 def _words(piece: list[tuple[Any, list[Any]]]) -> list[Word]:
@@ -271,9 +272,4 @@ def _words(piece: list[tuple[Any, list[Any]]]) -> list[Word]:
 
 
 def _word(chars: list[Any]) -> Word:
-    return Word(_around(chars), "".join(char["c"] for char in chars))
-
-
-def _around(chars: list[Any]) -> Box:
-    boxes = [char["bbox"] for char in chars]
-    return min(b[0] for b in boxes), min(b[1] for b in boxes), max(b[2] for b in boxes), max(b[3] for b in boxes)
+    return Word(around(char["bbox"] for char in chars), "".join(char["c"] for char in chars))

@@ -17,9 +17,8 @@ from typing import Any
 import msgspec
 import pymupdf
 
+from streams.extract.boxes import Box
 from streams.extract.tools.mupdf_faults import FAULTS
-
-Box = tuple[float, float, float, float]
 
 MOST_OF_A_PAGE = 1_600  # lines and vectors: some 8 seconds and 600 MiB
 MOST_OF_A_DOCUMENT = 16_000  # some 60 seconds: a job of one document has two minutes

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 from pymupdf import mupdf
 
-Box = tuple[float, float, float, float]  # x0, y0, x1, y1 in points, origin top left, as displayed
+from streams.extract.boxes import Box
 
 MOST = 10_000
 """Annotations of one page that are read; what comes after is left out, and said."""

@@ -7,7 +7,8 @@ from typing import Any
 import pymupdf
 from PIL import Image
 
-from streams.extract.tools.mupdf import Box, PageError, Pdf
+from streams.extract.boxes import Box
+from streams.extract.tools.mupdf import PageError, Pdf
 from streams.extract.tools.mupdf_faults import FAULTS
 
 

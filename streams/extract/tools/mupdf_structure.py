@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import pymupdf
 
-from streams.extract.tools.mupdf import Box, Pdf, _Placement
+from streams.extract.boxes import Box
+from streams.extract.tools.mupdf import Pdf, _Placement
 from streams.extract.tools.mupdf_faults import FAULTS
 
 _DEEPEST = 64

@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 import time
 
-from streams.extract.slide_order import Box, reading_order
+from streams.extract.boxes import Box
+from streams.extract.slide_order import reading_order
 
 
 def named(**boxes: Box) -> str:

@@ -7,7 +7,8 @@ from pathlib import Path
 import pymupdf
 import pytest
 
-from streams.extract.tools.mupdf import Box, open_pdf
+from streams.extract.boxes import Box, around
+from streams.extract.tools.mupdf import open_pdf
 
 TEXT = "国語国語"
 
@@ -46,15 +47,6 @@ def ink(path: Path) -> Box:
     return min(xs), min(ys), max(xs) + 1, max(ys) + 1
 
 
-def united(boxes: list[Box]) -> Box:
-    return (
-        min(box[0] for box in boxes),
-        min(box[1] for box in boxes),
-        max(box[2] for box in boxes),
-        max(box[3] for box in boxes),
-    )
-
-
 @pytest.mark.parametrize("rotation", [0, 90, 180])
 def test_boxes_lie_on_the_glyphs(tmp_path: Path, rotation: int) -> None:
     path = vertical(tmp_path / "vertical.pdf", rotation)
@@ -64,5 +56,5 @@ def test_boxes_lie_on_the_glyphs(tmp_path: Path, rotation: int) -> None:
     assert "".join(span.text for line in page.lines for span in line.spans) == TEXT
     assert "".join(word.text for word in words) == TEXT
     painted = ink(path)
-    for box in (united([line.box for line in page.lines]), united([word.box for word in words])):
+    for box in (around([line.box for line in page.lines]), around([word.box for word in words])):
         assert box == pytest.approx(painted, abs=4)
